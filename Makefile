@@ -1,0 +1,49 @@
+# Every target does its own set-up in .venv and is quick when that is done.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# The CPU build of torch; a plain `torch` brings gigabytes of CUDA libraries.
+TORCH  ?= torch==2.13.0
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-all lint docs bench clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+# A stamp per set of extras: made again only when pyproject.toml changes.
+$(VENV)/.installed-%: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) ($*): a minute or two, the first time only."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
+
+$(VENV)/.installed-heavy: $(VENV)/.installed-test
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all,test]"
+	@touch $@
+
+install: $(VENV)/.installed-plots  ## Install the library into .venv
+
+demo: install  ## Shuffle three views of the digits, cluster them, tell what it is worth
+	@$(BIN)/unaligned demo
+
+test: $(VENV)/.installed-test  ## Run the tests (no torch, no download)
+	$(BIN)/python -m pytest -n 2
+
+test-all: $(VENV)/.installed-heavy  ## Run the tests that need the heavy extras
+	$(BIN)/python -m pytest -n 2 -m heavy tests
+
+lint: $(VENV)/.installed-lint  ## Style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.installed-docs  ## Build the documentation into docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.installed-test  ## Time the kernels and the fit against plain NumPy
+	$(BIN)/python -m benchmarks
+
+clean:  ## Remove everything that the targets made
+	rm -rf $(VENV) docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,5 @@
+"""``python -m unaligned`` is the command ``unaligned``."""
+
+from unaligned.cli import main
+
+main()

@@ -1,0 +1,128 @@
+"""Alignment: which row of which view belongs to which, and how far to trust it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Alignment"]
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A correspondence between the rows of several views, told through one of them.
+
+    Parameters
+    ----------
+    template : int
+        The view whose row order the others are brought into.
+    permutations : list of ndarray of int
+        ``permutations[i][s]`` is the row of view i matched to row s of the template,
+        -1 where it has no partner.
+    confidence : list of ndarray of float
+        ``confidence[i][s]`` in [0, 1]: how sure this one match is, among its rivals.
+    trust : ndarray of float
+        ``trust[i]`` in [0, 1]: is the alignment of view i as a whole better than
+        chance? One for the template.
+    view_names : list of str
+        Names of the views; their indices by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = [np.array([0, 1, 2]), np.array([2, 0, -1]), np.array([1, 2, 0])]
+    >>> sure = [np.ones(3)] * 3
+    >>> alignment = Alignment(0, rows, sure, np.ones(3))
+    >>> alignment.pairs(1, 2)  # rows of view 1 and of view 2
+    array([[2, 1],
+           [0, 2]])
+    """
+
+    template: int
+    permutations: list[Indices]
+    confidence: list[NDArray[np.float64]]
+    trust: NDArray[np.float64]
+    view_names: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.view_names:
+            names = [str(i) for i in range(len(self.permutations))]
+            object.__setattr__(self, "view_names", names)
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.permutations)
+
+    def pairs(self, i: int | str, j: int | str) -> Indices:
+        """List the matched rows of two views; neither need be the template.
+
+        Parameters
+        ----------
+        i, j : int or str
+            Two views, by index or by name.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, 2)
+            Rows of view i and rows of view j, in the template's order.
+        """
+        rows_i = self.permutations[self._index(i)]
+        rows_j = self.permutations[self._index(j)]
+        matched = (rows_i >= 0) & (rows_j >= 0)
+        return np.column_stack([rows_i[matched], rows_j[matched]])
+
+    def to_frame(self) -> Any:
+        """All matches as a table, one line per template row and view.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``template_row``, ``view``, ``row`` (-1: no partner),
+            ``confidence`` and ``trust``.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                "Alignment.to_frame() needs pandas. Install it with "
+                "`pip install unaligned[io]`."
+            ) from None
+        n = len(self.permutations[self.template])
+        others = [i for i in range(self.n_views) if i != self.template]
+        return pd.DataFrame(
+            {
+                "template_row": np.tile(np.arange(n), len(others)),
+                "view": np.repeat([self.view_names[i] for i in others], n),
+                "row": _join([self.permutations[i] for i in others], int),
+                "confidence": _join([self.confidence[i] for i in others], float),
+                "trust": np.repeat([self.trust[i] for i in others], n),
+            }
+        )
+
+    def __repr__(self) -> str:
+        trust = ", ".join(
+            f"{name}: {value:.2f}"
+            for name, value in zip(self.view_names, self.trust, strict=True)
+        )
+        n = len(self.permutations[self.template])
+        return (
+            f"Alignment of {self.n_views} views with the {n} rows of view "
+            f"{self.view_names[self.template]} (trust {trust})"
+        )
+
+    def _index(self, view: int | str) -> int:
+        if isinstance(view, str) and view in self.view_names:
+            return self.view_names.index(view)
+        if not isinstance(view, str) and -self.n_views <= view < self.n_views:
+            return int(view)
+        raise ValueError(
+            f"view {view!r} is none of the {self.n_views} views {self.view_names}."
+        )
+
+
+def _join(parts: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)

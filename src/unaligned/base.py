@@ -1,0 +1,175 @@
+"""ViewClusterer: what every estimator of the library does the same way."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from unaligned.known_pairs import KnownPairs, check_aligned
+from unaligned.progress import CallbackSupportMixin, FitProgress
+from unaligned.views import Views, check_n_clusters, check_new_rows, check_views
+
+__all__ = ["Iterate", "ViewClusterer", "cluster_rows"]
+
+
+class Iterate(NamedTuple):
+    """One step of a solver, as the fit loop sees it."""
+
+    state: Any
+    objective: float
+    converged: bool
+
+
+class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
+    """Base of all estimators: check the views, run the solver, keep what it found.
+
+    A method supplies three things: `_iterate`, its solver as an endless generator;
+    `_describe`, which turns a state into fitted attributes; and `_predict_rows`, the
+    labels of new rows. Its constructor has at least the parameters ``n_clusters``,
+    ``max_iter``, ``tol``, ``view_sizes``, ``random_state`` and ``verbose``.
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, Xs: Any, y: Any = None, *, aligned: Any = None) -> "ViewClusterer":
+        """Cluster every row of every view.
+
+        Parameters
+        ----------
+        Xs : list, tuple or dict of 2-D arrays, MuData, or one 2-D array
+            The views, samples × features. Sparse matrices and data frames are welcome.
+            One array is one view, or several side by side if ``view_sizes`` is set.
+        y : ignored
+            Present for scikit-learn's conventions.
+        aligned : None, "all", int, boolean mask or dict, default=None
+            What is known of the correspondence: nothing; everything; the first p rows
+            of all views correspond; rows where the mask is True correspond; or
+            ``{(i, j): pairs}`` with rows of view i and of view j in two columns.
+
+        Returns
+        -------
+        self : estimator
+        """
+        views = check_views(
+            Xs, estimator=self, view_sizes=self.view_sizes, equal_rows=True
+        )
+        check_n_clusters(self.n_clusters, views)
+        pairs = check_aligned(aligned, views)
+        self.n_views_ = len(views)
+        self.view_names_in_ = views.names
+        self.n_features_per_view_ = views.widths
+        self.n_features_in_ = sum(views.widths)
+
+        rng = check_random_state(self.random_state)
+        # Drawn before the solver draws, so that a callback's look at the labels of an
+        # unfinished fit changes nothing in the rest of it.
+        seed = int(rng.randint(np.iinfo(np.int32).max))
+        progress = FitProgress(self, Xs, self.max_iter)
+        solver = self._iterate(views, pairs, rng)
+        objectives: list[float] = []
+
+        def fitted() -> dict[str, Any]:
+            return self._describe(iterate.state, views, pairs, seed) | {
+                "objective_": np.array(objectives),
+                "n_iter_": len(objectives),
+                "converged_": iterate.converged,
+            }
+
+        for iteration in range(1, self.max_iter + 1):
+            progress.begin_iteration()
+            iterate = next(solver)
+            objectives.append(iterate.objective)
+            stopped = progress.end_iteration(iteration, iterate.objective, fitted)
+            if stopped or iterate.converged:
+                break
+        for name, value in fitted().items():
+            setattr(self, name, value)
+        progress.end()
+        if not self.converged_ and not stopped:
+            self._warn_unconverged()
+        return self
+
+    def fit_predict(self, Xs: Any, y: Any = None, *, aligned: Any = None) -> Any:
+        """Fit and return ``labels_``, the labels of the rows of the first view.
+
+        Parameters
+        ----------
+        Xs, y, aligned
+            As in `fit`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self.fit(Xs, y, aligned=aligned).labels_
+
+    def predict(self, X: Any, view: int | str = 0) -> NDArray[np.intp]:
+        """Label new rows of one view.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features of that view)
+        view : int or str, default=0
+            The view that the rows belong to, by index or by name.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        X, index = check_new_rows(X, estimator=self, view=view)
+        return self._predict_rows(X, index)
+
+    @abstractmethod
+    def _iterate(
+        self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
+    ) -> Iterator[Iterate]:
+        """Run the solver, one iterate at a time."""
+
+    @abstractmethod
+    def _describe(
+        self, state: Any, views: Views, pairs: KnownPairs, seed: int
+    ) -> dict[str, Any]:
+        """Fitted attributes of a state; ``seed`` is for k-means."""
+
+    @abstractmethod
+    def _predict_rows(self, X: Any, view: int) -> NDArray[np.intp]:
+        """Labels of checked new rows of a view."""
+
+    def _warn_unconverged(self) -> None:
+        before, after = self.objective_[-2:] if self.n_iter_ > 1 else (np.nan, np.nan)
+        warnings.warn(
+            f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations "
+            f"without converging: the objective last went from {before:.6g} to "
+            f"{after:.6g}, a change of more than tol={self.tol:g} of its value. Raise "
+            "max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def cluster_rows(
+    points: NDArray[Any], n_clusters: int, *, n_init: int, seed: int
+) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """k-means as the paper runs it (200 iterations); return labels and centres.
+
+    One thread: with several, sums over rows are added in an order that changes from run
+    to run, and the same seed no longer gives the same bits.
+    """
+    kmeans = KMeans(n_clusters, n_init=n_init, max_iter=200, random_state=seed)
+    with threadpool_limits(limits=1, user_api="openmp"):
+        kmeans.fit(points)
+    return kmeans.labels_.astype(np.intp), kmeans.cluster_centers_

@@ -1,0 +1,319 @@
+"""The estimator PAVuC."""
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from unaligned.alignment import Alignment
+from unaligned.base import Iterate, ViewClusterer, cluster_rows
+from unaligned.kernels.simplex import project_simplex
+from unaligned.kernels.spectral import embed_graph
+from unaligned.known_pairs import KnownPairs
+from unaligned.pavuc.iteration import State, init_state, pose
+from unaligned.pavuc.solver import solve
+from unaligned.pavuc.updates import fuse_graphs, match_confidence
+from unaligned.views import Views
+
+__all__ = ["PAVuC"]
+
+
+class PAVuC(ViewClusterer):
+    """Probabilistically aligned view-unaligned clustering (PAVuC-ATS).
+
+    Learns anchors shared by all views and, for every view, a graph between its rows
+    and the anchors; picks one view as template; matches the rows of the others to it by
+    2-step transition probabilities; and clusters the mean of the aligned graphs.
+    ``labels_`` follow the rows of the first view, ``view_labels_`` those of each view.
+
+    .. warning::
+       Where nothing is known of the correspondence, the alignment this method finds is
+       at chance level on every dataset we measured, and its labels are as good as those
+       of its template view alone (``single_view_labels_[template_]``).
+       ``alignment_.trust`` is therefore the share of rows whose partner was known.
+
+    Parameters
+    ----------
+    n_clusters : int, default=10
+        Number of clusters k.
+    n_anchors : int, default=None
+        Number of anchors m. None: k. The paper tries k, 3k and 5k.
+    latent_dim : int, default=None
+        Dimension d_l of the space that all views are projected into. None: k.
+    alpha : float, default=1.5
+        Sharpness of the view weights, above 1: towards 1 one view takes all, large
+        values weigh all views alike (Eq. 27).
+    mu : float, default=0.1
+        Pull of matched rows on each other (Eq. 7), at least 0.
+    init : {"random"} or tuple (A, G), default="random"
+        Start: uniform random numbers, or anchors ``A`` (d_l × m) and one graph ``G``
+        (m × n) for all views, both in the paper's orientation.
+    matching : {"greedy", "optimal"}, default="greedy"
+        How rows find their partners: each in turn, most varied row first (the paper's
+        way), or all at once by linear assignment, which needs n × n memory.
+    align : bool, default=True
+        False takes the alignment term out: the paper's ablation NPA-VuC.
+    safeguard : bool, default=False
+        Whether the objective must never rise. The paper's steps do not guarantee it;
+        True replaces those that would raise it, at about twice the time.
+    max_iter : int, default=60
+        Most iterations.
+    tol : float, default=1e-7
+        Stop when the objective changes by less than this share of itself.
+    n_init : int, default=20
+        Restarts of the final k-means.
+    device : {None, "cpu"}, default=None
+        Where to compute. This version computes on the CPU.
+    view_sizes : sequence of int, default=None
+        Columns of each view where ``fit`` gets one 2-D array that holds all views side
+        by side. None: such an array is one view.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of k-means.
+    verbose : int, default=0
+        Whether to print a line per iteration.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of every row of the first view.
+    view_labels_ : list of ndarray of shape (n,)
+        Cluster of every row of each view, in that view's own row order.
+    single_view_labels_ : list of ndarray of shape (n,)
+        Clusters of each view from its own graph alone, without any partner: what the
+        alignment has to beat.
+    template_ : int
+        The view that the others were aligned to.
+    alignment_ : Alignment
+        Row correspondence, confidence and trust.
+    view_weights_ : ndarray of shape (n_views,)
+        Weight φ of each view.
+    anchors_ : ndarray of shape (m, d_l)
+    projections_ : list of ndarray of shape (d_i, d_l)
+        Maps from each view into the latent space.
+    anchor_graphs_ : list of ndarray of shape (n, m)
+        Weights between rows and anchors; every row sums to one.
+    embedding_ : ndarray of shape (n, k)
+        What k-means clustered, in the template's row order.
+    cluster_centers_ : ndarray of shape (k, k)
+        Centres in the space of ``embedding_``.
+    objective_ : ndarray of shape (n_iterations,)
+        Value of Eq. 7 after every iteration.
+    n_iter_ : int
+    converged_ : bool
+    n_views_ : int
+    n_features_per_view_ : list of int
+    view_names_in_ : list of str
+    n_features_in_ : int
+        Columns of all views together.
+
+    See Also
+    --------
+    unaligned.metrics.clustering_scores : Compare labels with a known truth.
+    unaligned.datasets.unalign : Take the correspondence out of aligned views.
+
+    References
+    ----------
+    W. Dong, X.-J. Wu, Z. Feng, S. Atito, M. Awais, J. Kittler. Probabilistically
+    Aligned View-unaligned Clustering with Adaptive Template Selection.
+
+    Examples
+    --------
+    >>> from unaligned import PAVuC
+    >>> from unaligned.datasets import load_digits_views, unalign
+    >>> digits = load_digits_views()
+    >>> shuffled = unalign(digits.Xs, digits.y, random_state=0)
+    >>> model = PAVuC(n_clusters=10, max_iter=5, tol=1, random_state=0)
+    >>> model.fit(shuffled.Xs).view_labels_[1].shape
+    (1797,)
+    """
+
+    _single_view_labels: list[NDArray[np.intp]] | None
+
+    citation: ClassVar[str] = (
+        "@article{dong_pavuc_ats,\n"
+        "  author = {Dong, Wenhua and Wu, Xiao-Jun and Feng, Zhenhua and Atito, Sara\n"
+        "            and Awais, Muhammad and Kittler, Josef},\n"
+        "  title = {Probabilistically Aligned View-unaligned Clustering with Adaptive\n"
+        "           Template Selection}\n"
+        "}"
+    )
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
+        "latent_dim": [Interval(Integral, 1, None, closed="left"), None],
+        "alpha": [Interval(Real, 1, None, closed="neither")],
+        "mu": [Interval(Real, 0, None, closed="left")],
+        "init": [StrOptions({"random"}), tuple, list],
+        "matching": [StrOptions({"greedy", "optimal"})],
+        "align": ["boolean"],
+        "safeguard": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "device": [StrOptions({"cpu"}), None],
+        "view_sizes": ["array-like", None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 10,
+        *,
+        n_anchors: int | None = None,
+        latent_dim: int | None = None,
+        alpha: float = 1.5,
+        mu: float = 0.1,
+        init: Any = "random",
+        matching: str = "greedy",
+        align: bool = True,
+        safeguard: bool = False,
+        max_iter: int = 60,
+        tol: float = 1e-7,
+        n_init: int = 20,
+        device: str | None = None,
+        view_sizes: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_anchors = n_anchors
+        self.latent_dim = latent_dim
+        self.alpha = alpha
+        self.mu = mu
+        self.init = init
+        self.matching = matching
+        self.align = align
+        self.safeguard = safeguard
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.device = device
+        self.view_sizes = view_sizes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _iterate(
+        self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
+    ) -> Iterator[Iterate]:
+        problem = pose(
+            views.arrays,
+            pairs,
+            mu=self.mu,
+            alpha=self.alpha,
+            matching=self.matching,
+            align=self.align,
+        )
+        anchors, graph = self._start(views, rng)
+        steps = solve(
+            problem,
+            init_state(problem, anchors, graph),
+            tol=self.tol,
+            safeguard=self.safeguard,
+        )
+        for state, converged in steps:
+            yield Iterate(state, state.objective, converged)
+
+    def _start(
+        self, views: Views, rng: np.random.RandomState
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Anchors (m × d_l) and graph (n × m) to start from."""
+        n, dtype = views.n_rows[0], views.arrays[0].dtype
+        if isinstance(self.init, str):
+            m = self.n_anchors or self.n_clusters
+            anchors = rng.uniform(size=(self.latent_dim or self.n_clusters, m))
+            graph = rng.uniform(size=(m, n))
+        else:
+            anchors, graph = self._check_init(n)
+        return anchors.T.astype(dtype), np.ascontiguousarray(graph.T, dtype=dtype)
+
+    def _check_init(self, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        if len(self.init) != 2:
+            raise ValueError(
+                f"init has {len(self.init)} parts. Give two arrays (A, G): anchors "
+                "(latent_dim × n_anchors) and a graph (n_anchors × n_samples)."
+            )
+        anchors, graph = (np.asarray(part, dtype=np.float64) for part in self.init)
+        m = self.n_anchors or (anchors.shape[-1] if anchors.ndim else 0)
+        latent = self.latent_dim or (anchors.shape[0] if anchors.ndim else 0)
+        if anchors.shape != (latent, m) or graph.shape != (m, n):
+            raise ValueError(
+                f"init=(A, G) has shapes {anchors.shape} and {graph.shape}. With "
+                f"latent_dim={self.latent_dim}, n_anchors={self.n_anchors} and {n} "
+                "rows, A must be latent_dim × n_anchors and G n_anchors × n_samples."
+            )
+        if not (np.isfinite(anchors).all() and np.isfinite(graph).all()):
+            raise ValueError("init=(A, G) holds NaN or infinity.")
+        return anchors, graph
+
+    def _describe(
+        self, state: State, views: Views, pairs: KnownPairs, seed: int
+    ) -> dict[str, Any]:
+        embedding = embed_graph(
+            fuse_graphs(state.graphs, state.permutations), self.n_clusters
+        )
+        labels, centers = cluster_rows(
+            embedding.coordinates, self.n_clusters, n_init=self.n_init, seed=seed
+        )
+        view_labels = [labels[np.argsort(p)] for p in state.permutations]
+        return {
+            "labels_": view_labels[0],
+            "view_labels_": view_labels,
+            "template_": state.template,
+            "alignment_": _alignment(state, views, pairs),
+            "view_weights_": state.weights,
+            "anchors_": state.anchors,
+            "projections_": state.projections,
+            "anchor_graphs_": state.graphs,
+            "embedding_": embedding.coordinates,
+            "cluster_centers_": centers,
+            "_embedding": embedding,
+            "_single_view_labels": None,
+            "_seed": seed,
+        }
+
+    def _predict_rows(self, X: Any, view: int) -> NDArray[np.intp]:
+        # A new row has no partner: its graph row is Eq. 14 without the pull of one.
+        affinity = X @ self.projections_[view].astype(X.dtype) @ self.anchors_.T
+        coordinates = self._embedding.fold_in(project_simplex(affinity))
+        nearest = pairwise_distances_argmin(coordinates, self.cluster_centers_)
+        return np.asarray(nearest, dtype=np.intp)
+
+    @property
+    def single_view_labels_(self) -> list[NDArray[np.intp]]:
+        """Clusters of each view from its own graph alone, computed when asked for."""
+        if self._single_view_labels is None:
+            self._single_view_labels = [
+                cluster_rows(
+                    embed_graph(graph, self.n_clusters).coordinates,
+                    self.n_clusters,
+                    n_init=self.n_init,
+                    seed=self._seed,
+                )[0]
+                for graph in self.anchor_graphs_
+            ]
+        return self._single_view_labels
+
+
+def _alignment(state: State, views: Views, pairs: KnownPairs) -> Alignment:
+    """Alignment of a state; only what was known beforehand is trusted."""
+    n = len(state.graphs[0])
+    confidence, trust = [], []
+    for i, (graph, permutation) in enumerate(
+        zip(state.graphs, state.permutations, strict=True)
+    ):
+        known = (
+            np.arange(n) if i == state.template else pairs.between(i, state.template)[1]
+        )
+        confidence.append(
+            match_confidence(graph, state.graphs[state.template], permutation, known)
+        )
+        trust.append(len(known) / n)
+    return Alignment(
+        state.template, state.permutations, confidence, np.array(trust), views.names
+    )

@@ -1,0 +1,219 @@
+"""The updates of PAVuC-ATS, one function per equation of the paper.
+
+The paper writes samples as columns. Here they are rows, so that every matrix is the
+transpose of the paper's:
+
+====================  =================  ============================================
+here                  shape              in the paper
+====================  =================  ============================================
+``X`` of a view       n × d              X_iᵀ
+``projection``        d × d_l            Q_iᵀ
+``anchors``           m × d_l            Aᵀ
+``graph``             n × m              G_iᵀ, rows on the simplex
+``row_weights``       n                  the diagonal of Λ_i
+``permutation``       n                  Π_i; entry s is the row of view i that stands
+                                         beside row s of the template
+====================  =================  ============================================
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from unaligned.kernels.blocks import row_blocks
+from unaligned.kernels.matching import match_greedy, match_optimal
+from unaligned.kernels.procrustes import polar_factor
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+
+
+def objective(
+    strengths: Array,
+    residuals: Sequence[Array],
+    graphs: Sequence[Array],
+    permutations: Sequence[Indices],
+    template: int,
+    mu: float,
+) -> float:
+    """Eq. 7: Σ φ_i^α ‖Q_i X_i − A G_i‖₂,₁ + μ Σ_{i≠t} ‖G_i Π_i − G_t‖²_F."""
+    errors = np.array([r.sum(dtype=np.float64) for r in residuals])
+    misfit = float(strengths @ errors)
+    if mu == 0:
+        return misfit
+    return misfit + mu * misalignment(graphs, permutations, template)
+
+
+def misalignment(
+    graphs: Sequence[Array], permutations: Sequence[Indices], template: int
+) -> float:
+    """Second term of Eq. 7 without μ: Σ_{i≠t} ‖G_i Π_i − G_t‖²_F."""
+    total = 0.0
+    for i, (graph, permutation) in enumerate(zip(graphs, permutations, strict=True)):
+        if i != template:
+            gap = graph[permutation] - graphs[template]
+            total += float(np.einsum("sh,sh->", gap, gap, dtype=np.float64))
+    return total
+
+
+def row_residuals(latent: Array, graph: Array, anchors: Array) -> Array:
+    """Length of every row of ``Q_i X_i − A G_i``."""
+    gap = latent - graph @ anchors
+    lengths: Array = np.sqrt(np.einsum("jl,jl->j", gap, gap))
+    return lengths
+
+
+def reweight_rows(residuals: Array, floor: float) -> Array:
+    """Eq. 8: rows far from their reconstruction count less.
+
+    ``floor`` keeps the weight of a row that is reconstructed exactly finite.
+    """
+    weights: Array = 0.5 / np.maximum(residuals, residuals.dtype.type(floor))
+    return weights
+
+
+def view_moments(X: Any, row_weights: Array, graph: Array) -> Array:
+    """``X_i Λ_i G_iᵀ`` (d × m): all that Eqs. 10 and 12 need to know of a view."""
+    moments: Array = X.T @ (row_weights[:, None] * graph)
+    return moments
+
+
+def update_projection(moments: Array, anchors: Array) -> Array:
+    """Eq. 10: the orthonormal Q_i that maximises Tr(Q_i X_i Λ_i G_iᵀ Aᵀ)."""
+    return polar_factor(moments @ anchors)
+
+
+def anchor_target(
+    strengths: Array, moments: Sequence[Array], projections: Sequence[Array]
+) -> Array:
+    """``C`` of Eq. 12: Σ φ_i^α G_i Λ_i X_iᵀ Q_iᵀ (m × d_l)."""
+    parts = zip(strengths, moments, projections, strict=True)
+    target: Array = sum(s * (M.T @ Q) for s, M, Q in parts)
+    return target
+
+
+def update_anchors(
+    strengths: Array, moments: Sequence[Array], projections: Sequence[Array]
+) -> Array:
+    """Eq. 12: the orthonormal A that maximises Tr(A C)."""
+    return polar_factor(anchor_target(strengths, moments, projections))
+
+
+def blend(
+    affinity: Array, fidelity: Array, partners: Array, mu: float, n_partners: int
+) -> Array:
+    """Eqs. 14 and 18: the point ``h`` whose simplex projection is the new graph row.
+
+    A row is drawn to its own affinities to the anchors (``AᵀQ_i x``) with the force
+    γ = φ_i^α Λ_jj and to each of its partners with the force μ. A view has one partner
+    row, in the template (Eq. 14); the template has one in each other view (Eq. 18).
+    ``partners`` is their sum.
+    """
+    if mu == 0 or n_partners == 0:
+        return affinity
+    force = fidelity[:, None]
+    blended: Array = (force * affinity + mu * partners) / (force + mu * n_partners)
+    return blended
+
+
+def choosing_order(X: Any) -> Indices:
+    """Eq. 22: rows by falling sample variance over their features, stable.
+
+    The initial-state probability of a row is its variance over the sum of all; only
+    the order matters, so the division is left out.
+    """
+    return np.argsort(-row_variances(X), kind="stable")
+
+
+def row_variances(X: Any) -> Array:
+    """Sample variance of every row, in float64, sparse rows without their zeros."""
+    n, d = X.shape
+    if d == 1:
+        return np.zeros(n)
+    if not sparse.issparse(X):
+        blocks = [np.var(X[b], axis=1, ddof=1, dtype=np.float64) for b in row_blocks(X)]
+        return np.concatenate(blocks)
+    mean = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel() / d
+    stored = np.diff(X.indptr)
+    gaps = X.data - np.repeat(mean, stored)
+    rows = np.repeat(np.arange(n), stored)
+    spread = np.bincount(rows, weights=gaps * gaps, minlength=n)
+    variances: Array = (spread + (d - stored) * mean**2) / (d - 1)
+    return variances
+
+
+def match_rows(
+    graph: Array,
+    template: Array,
+    order: Indices,
+    known: tuple[Indices, Indices],
+    matching: str,
+) -> Indices:
+    """Eqs. 20, 21 and 23: the block-diagonal permutation of one view.
+
+    Known pairs stay. Of the others, each row in ``order`` takes the free template row
+    it reaches with the largest 2-step probability g_i·g_t (``"greedy"``), or all are
+    matched at once to maximise Tr(Πᵀ G_iᵀ G_t), Eq. 20 (``"optimal"``).
+    """
+    rows, template_rows = known
+    free = order[~np.isin(order, rows)] if rows.size else order
+    free_template = np.delete(np.arange(len(template)), template_rows)
+    match = {"greedy": match_greedy, "optimal": match_optimal}[matching]
+    partner = match(graph[free], template[free_template])
+    permutation = np.empty(len(template), dtype=np.intp)
+    permutation[template_rows] = rows
+    permutation[free_template[partner]] = free
+    return permutation
+
+
+def alignment_gain(graph: Array, template: Array, permutation: Indices) -> float:
+    """Eq. 20: Tr(Π_iᵀ G_iᵀ G_t), which the best permutation maximises."""
+    return float(np.einsum("sh,sh->", graph[permutation], template, dtype=np.float64))
+
+
+def match_confidence(
+    graph: Array, template: Array, permutation: Indices, known: Indices
+) -> Array:
+    """Eq. 21 as a probability: how surely the walk from a row ends at its partner.
+
+    The 2-step transition probability of the match over the sum for all template rows
+    that were free to be chosen. One means that no other row could be reached; 1/c that
+    c rows are as good. Matches known beforehand (template rows ``known``) have one.
+    """
+    walkers = graph[permutation]
+    rivals = np.delete(template, known, axis=0).sum(axis=0, dtype=np.float64)
+    hit = np.einsum("sh,sh->s", walkers, template, dtype=np.float64)
+    total = walkers @ rivals
+    confidence: Array = np.divide(hit, total, out=np.zeros(len(hit)), where=total > 0)
+    confidence = np.minimum(confidence, 1.0)
+    confidence[known] = 1.0
+    return confidence
+
+
+def honour_pairs(permutation: Indices, known: tuple[Indices, Indices]) -> Indices:
+    """Move known partners together; the other rows keep their sequence."""
+    rows, template_rows = known
+    free_template = np.delete(np.arange(len(permutation)), template_rows)
+    honoured = np.empty_like(permutation)
+    honoured[template_rows] = rows
+    honoured[free_template] = permutation[~np.isin(permutation, rows)]
+    return honoured
+
+
+def update_view_weights(errors: Array, alpha: float) -> Array:
+    """Eq. 27: φ_i ∝ ε_i^(1/(1−α)), through logarithms so that nothing overflows."""
+    floor = np.finfo(np.float64).tiny
+    logs = np.log(np.maximum(errors, floor)) / (1 - alpha)
+    weights = np.exp(logs - logs.max())
+    normalised: Array = weights / weights.sum()
+    return normalised
+
+
+def fuse_graphs(graphs: Sequence[Array], permutations: Sequence[Indices]) -> Array:
+    """Eq. 28: mean of the aligned graphs, in the template's row order."""
+    aligned = [G[p] for G, p in zip(graphs, permutations, strict=True)]
+    fused: Array = np.mean(aligned, axis=0)
+    return fused

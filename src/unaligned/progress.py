@@ -1,0 +1,67 @@
+"""Telling people how a fit goes: scikit-learn's callbacks, and lines on the screen."""
+
+from collections.abc import Callable
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # scikit-learn < 1.9 has no callbacks; ``verbose`` still works
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mix-in where there is none."""
+
+
+__all__ = ["CallbackSupportMixin", "FitProgress"]
+
+
+class FitProgress:
+    """Reports the iterations of one fit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its callbacks are called (scikit-learn ≥ 1.9), its ``verbose`` is obeyed.
+    Xs : views
+        What the estimator is being fitted on, for the callbacks.
+    max_iter : int
+        The most iterations there can be.
+    """
+
+    def __init__(self, estimator: Any, Xs: Any, max_iter: int) -> None:
+        self.estimator = estimator
+        self._task: Any = None
+        if hasattr(estimator, "_init_callback_context"):
+            self._fit: Any = estimator._init_callback_context(max_subtasks=max_iter)
+            self._fit.call_on_fit_task_begin(estimator=estimator, X=Xs)
+        else:
+            self._fit = None
+
+    def begin_iteration(self) -> None:
+        """Announce the next iteration."""
+        if self._fit is not None:
+            self._task = self._fit.subcontext(task_name="iteration")
+            self._task.call_on_fit_task_begin(estimator=self.estimator)
+
+    def end_iteration(
+        self, iteration: int, objective: float, fitted: Callable[[], dict[str, Any]]
+    ) -> bool:
+        """Report an iteration; return whether a callback wants to stop.
+
+        ``fitted`` gives the attributes the estimator would have if it stopped now. It
+        is called only when a callback asks for the fitted estimator.
+        """
+        if self.estimator.verbose:
+            name = type(self.estimator).__name__
+            print(f"[{name}] iteration {iteration}: objective {objective:.8g}")  # noqa: T201
+        if self._task is None:
+            return False
+        return bool(
+            self._task.call_on_fit_task_end(
+                estimator=self.estimator, reconstruction_attributes=fitted
+            )
+        )
+
+    def end(self) -> None:
+        """Close the report of the whole fit."""
+        if self._fit is not None:
+            self._fit.call_on_fit_task_end(estimator=self.estimator)

@@ -1,0 +1,304 @@
+"""The door: whatever a user calls views becomes a list of checked matrices.
+
+Every complaint about views is worded here, and names the view, the value and the way
+out. `unaligned.known_pairs` is the door for ``aligned``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_array, validate_data
+
+__all__ = ["Views", "check_n_clusters", "check_new_rows", "check_views", "label"]
+
+# Estimators that take views with unequal row counts, for the complaint that needs them.
+ACCEPT_UNEQUAL_ROWS: tuple[str, ...] = ()
+
+FLOATS = (np.float64, np.float32)
+
+
+@dataclass(frozen=True)
+class Views:
+    """Checked views: finite float matrices (dense or CSR) of one dtype, rows first."""
+
+    arrays: list[Any]
+    names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    @property
+    def n_rows(self) -> list[int]:
+        """Rows of each view."""
+        return [X.shape[0] for X in self.arrays]
+
+    @property
+    def widths(self) -> list[int]:
+        """Columns of each view."""
+        return [X.shape[1] for X in self.arrays]
+
+
+def check_views(
+    Xs: Any,
+    *,
+    estimator: Any = None,
+    view_sizes: Any = None,
+    equal_rows: bool = False,
+) -> Views:
+    """Check anything a user may bring as views.
+
+    Parameters
+    ----------
+    Xs : list, tuple or dict of matrices, MuData, or one 2-D array
+        A matrix is a 2-D array-like, a SciPy sparse matrix, a data frame or an AnnData.
+        float32 stays float32 if every view is; everything else becomes float64.
+    estimator : estimator, optional
+        The one that is being fitted. One 2-D array then also goes through
+        scikit-learn's own check, which records the names of its columns.
+    view_sizes : sequence of int, optional
+        Columns of each view, where ``Xs`` is one 2-D array. Default: it is one view.
+    equal_rows : bool, default=False
+        Whether all views must have the same number of rows.
+
+    Returns
+    -------
+    Views
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> views = check_views({"image": np.eye(3), "text": np.ones((3, 2))})
+    >>> views.names, views.widths
+    (['image', 'text'], [3, 2])
+    """
+    named = _named_views(Xs)
+    if named is None:
+        named = _split_columns(_check_single(Xs, estimator), view_sizes)
+    elif view_sizes is not None:
+        raise ValueError(
+            "view_sizes cuts ONE 2-D array into views, but Xs already holds "
+            f"{len(named)} views. Leave view_sizes=None."
+        )
+    arrays = [_check_matrix(X, label(name)) for name, X in named]
+    dtype = np.result_type(*arrays)
+    arrays = [X.astype(dtype, copy=False) for X in arrays]
+    views = Views(arrays, [str(name) for name, _ in named])
+    if equal_rows and len(set(views.n_rows)) > 1:
+        raise ValueError(_unequal_rows(views, estimator))
+    return views
+
+
+def check_new_rows(X: Any, *, estimator: Any, view: Any) -> tuple[Any, int]:
+    """Check new rows of one view of a fitted estimator; return them and the view."""
+    names, widths = estimator.view_names_in_, estimator.n_features_per_view_
+    if isinstance(view, str) and view in names:
+        index = names.index(view)
+    elif isinstance(view, Integral) and -len(widths) <= int(view) < len(widths):
+        index = int(view) % len(widths)
+    else:
+        raise ValueError(
+            f"view={view!r} is none of the {len(widths)} views this estimator was "
+            f"fitted on. Use an index below {len(widths)} or one of {names}."
+        )
+    if len(widths) == 1 and _named_views(X) is None:
+        # scikit-learn's own wording for width and column names.
+        X = validate_data(estimator, X, reset=False, **_READ)
+    elif _named_views(X) is not None:
+        raise ValueError(
+            "predict takes new rows of ONE view: a 2-D array, not a list of views. "
+            "Call it once per view, as in predict(Xs[0], view=0)."
+        )
+    X = _check_matrix(X, label(names[index]))
+    if X.shape[1] != widths[index]:
+        raise ValueError(
+            f"X has {X.shape[1]} columns, but {label(names[index])} had "
+            f"{widths[index]} when it was fitted. Is view={view!r} the view meant?"
+        )
+    return X, index
+
+
+def check_n_clusters(n_clusters: int, views: Views) -> None:
+    """Complain when there are fewer rows than clusters."""
+    fewest = int(np.argmin(views.n_rows))
+    if n_clusters > views.n_rows[fewest]:
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the n_samples="
+            f"{views.n_rows[fewest]} rows of {label(views.names[fewest])}. "
+            "Ask for fewer clusters or bring more rows."
+        )
+
+
+_READ = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_all_finite": False}
+
+
+def label(name: Any) -> str:
+    """How complaints call a view: by its index, or by its name in quotes."""
+    return f"view {name}" if str(name).isdigit() else f"view {str(name)!r}"
+
+
+def _shape(X: Any) -> tuple[int, ...]:
+    """Shape of an array-like without turning it into an array."""
+    if hasattr(X, "shape"):
+        return tuple(X.shape)
+    if isinstance(X, list | tuple):
+        return (len(X), *_shape(X[0])) if X else (0,)
+    return ()
+
+
+def _named_views(Xs: Any) -> list[tuple[Any, Any]] | None:
+    """Names and matrices, or None where ``Xs`` is one array rather than several."""
+    if isinstance(getattr(Xs, "mod", None), Mapping):  # MuData: a dict of AnnData
+        Xs = Xs.mod
+    if isinstance(Xs, Mapping) and not sparse.issparse(Xs):  # SciPy's DOK is a dict
+        named = list(Xs.items())
+    elif isinstance(Xs, list | tuple):
+        depths = [len(_shape(X)) for X in Xs]
+        if Xs and max(depths) < 2 and not any(isinstance(X, np.ndarray) for X in Xs):
+            return None  # a nested list of numbers: one array
+        if Xs and max(depths) < 2:
+            raise ValueError(
+                f"Xs is a list of {len(Xs)} 1-D arrays. A view is a 2-D array, rows × "
+                "columns: reshape a single feature with x.reshape(-1, 1), or stack "
+                "rows of one view with np.vstack(Xs)."
+            )
+        named = list(enumerate(Xs))
+    elif len(_shape(Xs)) == 3:
+        raise ValueError(
+            f"Xs is a 3-D array of shape {_shape(Xs)}. If its first axis holds the "
+            "views, pass list(Xs)."
+        )
+    else:
+        return None
+    if not named:
+        raise ValueError("Xs holds no view. Give at least one 2-D array.")
+    return named
+
+
+def _check_single(X: Any, estimator: Any) -> Any:
+    if estimator is None:
+        return check_array(X, **_READ)
+    return validate_data(estimator, X, **_READ)
+
+
+def _split_columns(X: Any, view_sizes: Any) -> list[tuple[Any, Any]]:
+    if view_sizes is None:
+        return [(0, X)]
+    sizes = np.asarray(view_sizes)
+    if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer) or sizes.min() < 1:
+        raise ValueError(
+            f"view_sizes={view_sizes!r} must list the columns of each view, all ≥ 1."
+        )
+    if sizes.sum() != X.shape[1]:
+        raise ValueError(
+            f"view_sizes={list(map(int, sizes))} adds up to {sizes.sum()} columns, but "
+            f"the array has {X.shape[1]}."
+        )
+    ends = np.cumsum(sizes)
+    return [
+        (i, X[:, end - size : end])
+        for i, (size, end) in enumerate(zip(sizes, ends, strict=True))
+    ]
+
+
+def _check_matrix(X: Any, label: str) -> Any:
+    """One view as a finite float matrix."""
+    if hasattr(X, "obs_names") and hasattr(X, "X"):  # AnnData
+        X = X.X
+    if not sparse.issparse(X):
+        X = _to_array(X, label)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{label} is {X.ndim}-D with shape {X.shape}. A view is a 2-D array, rows "
+            "× columns; reshape a single feature with x.reshape(-1, 1)."
+        )
+    if X.dtype.kind == "c":
+        raise ValueError(
+            f"{label} is complex ({X.dtype}). Complex data not supported: pass real "
+            "and imaginary parts as columns, e.g. np.hstack([X.real, X.imag])."
+        )
+    if min(X.shape) == 0:
+        what = "rows" if X.shape[0] == 0 else "columns"
+        raise ValueError(
+            f"{label} has no {what}: its shape is {X.shape}. Leave it out."
+        )
+    if X.dtype not in FLOATS:
+        X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
+    if sparse.issparse(X):
+        X = X.tocsr()
+    _check_finite(X, label)
+    return X
+
+
+def _to_array(X: Any, label: str) -> NDArray[Any]:
+    """Numbers of a dense view; text, dates and objects get a complaint."""
+    try:
+        array = np.asarray(X)
+    except ValueError as error:  # rows of different length
+        raise ValueError(f"{label} is not a rectangular table: {error}") from None
+    if array.dtype.kind in "biufc":
+        return array
+    if array.dtype.kind == "O":
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    row, value = next(
+        ((at, entry) for at, entry in np.ndenumerate(array) if not _is_number(entry)),
+        ((), array.dtype),
+    )
+    where = f" at row {row[0]}, column {row[1]}" if len(row) == 2 else ""
+    raise ValueError(
+        f"{label} holds {value!r} ({type(value).__name__}){where}, which is not a "
+        "number. Encode text and categories first, e.g. with "
+        "sklearn.feature_extraction.text.TfidfVectorizer or "
+        "sklearn.preprocessing.OneHotEncoder, or drop the column."
+    )
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str | bytes | np.datetime64 | np.timedelta64):
+        return False
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _check_finite(X: Any, label: str) -> None:
+    values = X.data if sparse.issparse(X) else X
+    with np.errstate(all="ignore"):
+        if np.isfinite(values.sum()):  # one pass, no temporary: the usual case
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():  # the sum overflowed, the entries did not
+        return
+    if sparse.issparse(X):
+        X = X.tocoo()
+        rows, columns = X.row[bad], X.col[bad]
+    else:
+        rows, columns = np.nonzero(bad)
+    n_nan = int(np.isnan(values).sum())
+    raise ValueError(
+        f"{label} contains NaN or infinity: {n_nan} NaN and {rows.size - n_nan} "
+        f"infinite (inf) values, the first at row {rows[0]}, column {columns[0]}. "
+        "Impute or drop them first, e.g. with sklearn.impute.SimpleImputer."
+    )
+
+
+def _unequal_rows(views: Views, estimator: Any) -> str:
+    who = "This function" if estimator is None else type(estimator).__name__
+    counts = ", ".join(
+        f"{label(name)}: {n}" for name, n in zip(views.names, views.n_rows, strict=True)
+    )
+    others = ", ".join(ACCEPT_UNEQUAL_ROWS) or "none in this version"
+    return (
+        f"{who} matches rows one to one and needs equally many in every view, but got "
+        f"{counts}. Keep {min(views.n_rows)} rows of each, or use an estimator that "
+        f"accepts unequal counts ({others})."
+    )

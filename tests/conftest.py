@@ -1,0 +1,38 @@
+"""Where the tests find data, and views small enough for everything."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# No deadline: compilation and a busy machine make single examples slow.
+settings.register_profile("unaligned", deadline=None, derandomize=True)
+settings.load_profile("unaligned")
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Folder with real data and golden traces; users do not have it."""
+    for folder in (os.environ.get("UNALIGNED_DATA"), ROOT.parent / "shared"):
+        if folder and (Path(folder) / "data").is_dir():
+            return Path(folder)
+        if folder and (Path(folder) / "Wiki.npz").is_file():
+            return Path(folder).parent
+    pytest.skip("needs the project's real data: set UNALIGNED_DATA to its folder")
+
+
+@pytest.fixture
+def blobs():
+    """Three views of 60 objects in 3 well separated classes, and the classes."""
+    return make_blobs()
+
+
+def make_blobs(n=60, k=3, widths=(5, 4, 6), seed=0, spread=0.1):
+    rng = np.random.RandomState(seed)
+    y = np.arange(n) % k
+    Xs = [rng.normal(size=(k, d))[y] * 3 for d in widths]
+    return [X + spread * rng.normal(size=X.shape) for X in Xs], y

@@ -1,0 +1,416 @@
+"""The greedy matching is the literal one, bit for bit, whichever search finds it."""
+
+import subprocess
+import sys
+import tracemalloc
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from numba import njit
+
+from unaligned.kernels import matching, matching_tree
+from unaligned.kernels.matching import invert, match_greedy, match_optimal
+
+NEVER = np.inf  # patience without end
+
+
+def literal(scores, order):
+    """Greedy matching on a table of scores, as one would write it down."""
+    scores = scores.copy()
+    column_of_row = np.full(len(scores), -1)
+    for row in order:
+        column = int(np.argmax(scores[row]))
+        column_of_row[row] = column
+        scores[:, column] = -np.inf
+    return column_of_row
+
+
+@njit(fastmath={"contract"})
+def fused_scores(rows, columns):
+    """Table of scores: a chain of fused multiply-adds over ascending coordinates."""
+    table = np.empty((len(rows), len(columns)))
+    for row in range(len(rows)):
+        for column in range(len(columns)):
+            total = 0.0
+            for h in range(rows.shape[1]):
+                total += rows[row, h] * columns[column, h]
+            table[row, column] = total
+    return table
+
+
+def by_tree(rows, columns, order, patience=NEVER):
+    """Match by the tree, and by the scan from where it gives up; and where that is."""
+    taken = np.zeros(len(columns), dtype=np.bool_)
+    column_of_row = np.full(len(rows), -1)
+    arrangement = matching_tree.arrange(columns)
+    n_matched = matching_tree.match_by_tree(
+        rows, columns, order, arrangement, patience, taken, column_of_row
+    )
+    assert np.count_nonzero(taken) == np.count_nonzero(column_of_row >= 0) == n_matched
+    rest = order[n_matched:]
+    matching_tree.match_by_scan(rows, columns, rest, taken, column_of_row)
+    return column_of_row, n_matched
+
+
+def by_scan(rows, columns, order):
+    taken = np.zeros(len(columns), dtype=np.bool_)
+    column_of_row = np.full(len(rows), -1)
+    matching_tree.match_by_scan(rows, columns, order, taken, column_of_row)
+    return column_of_row
+
+
+def normalised(points):
+    mass = points.sum(axis=1, keepdims=True)
+    return points / np.where(mass > 0, mass, 1.0)
+
+
+def one_hot(rng, n, m):
+    return np.eye(m)[rng.integers(m, size=n)]
+
+
+def sparse(rng, n, m):
+    points = rng.random((n, m)) * (rng.random((n, m)) < min(1.0, 2.0 / m))
+    return normalised(points)
+
+
+def mixed(rng, n, m):
+    """Half one-hot, half sparse: what a fit produces."""
+    return np.where(rng.random((n, 1)) < 0.5, one_hot(rng, n, m), sparse(rng, n, m))
+
+
+def duplicates(rng, n, m):
+    return mixed(rng, 1 + n // 10, m)[rng.integers(1 + n // 10, size=n)]
+
+
+def eighths(rng, n, m):
+    """Exact arithmetic, and so masses of exact ties."""
+    return rng.multinomial(8, np.full(m, 1 / m), size=n) / 8
+
+
+def nearly_one_hot(rng, n, m):
+    """Scores that differ by a rounding, or not at all."""
+    noise = rng.random((n, m)) * 10.0 ** rng.integers(-18, -14, size=(n, m))
+    points = one_hot(rng, n, m) * (1.0 - noise) + noise * (rng.random((n, m)) < 0.5)
+    return points
+
+
+def one_bit_apart(rng, n, m):
+    """Dense columns that differ in their last bits: near-ties everywhere."""
+    base = rng.dirichlet(np.ones(m), size=3)[rng.integers(3, size=n)]
+    return base * (1.0 + rng.integers(-2, 3, size=(n, m)) * np.finfo(float).eps)
+
+
+KINDS = {
+    "dirichlet": lambda rng, n, m: rng.dirichlet(np.ones(m), size=n),
+    "peaked": lambda rng, n, m: rng.dirichlet(np.full(m, 0.2), size=n),
+    "one hot": one_hot,
+    "sparse": sparse,
+    "mixed": mixed,
+    "duplicates": duplicates,
+    "eighths": eighths,
+    "nearly one hot": nearly_one_hot,
+    "one bit apart": one_bit_apart,
+    "not on the simplex": lambda rng, n, m: sparse(rng, n, m) * rng.random((n, 1)) * 50,
+    "all scales": lambda rng, n, m: (
+        mixed(rng, n, m) * 10.0 ** rng.integers(-160, 30, size=(n, 1))
+    ),
+    "mostly nothing": lambda rng, n, m: mixed(rng, n, m) * (rng.random((n, 1)) < 0.3),
+}
+
+
+def problem(rng, largest=60):
+    """Draw rows, columns (of another kind, sometimes) and an order."""
+    n = int(rng.integers(1, largest + 1))
+    n_columns = n + int(rng.integers(0, 3)) * int(rng.integers(0, 30))
+    m = int(rng.integers(1, 13)) if rng.random() < 0.8 else int(rng.integers(13, 41))
+    kind_of_rows, kind_of_columns = rng.choice(list(KINDS), size=2)
+    if rng.random() < 0.6:
+        kind_of_columns = kind_of_rows
+    rows = KINDS[kind_of_rows](rng, n, m)
+    columns = KINDS[kind_of_columns](rng, n_columns, m)
+    if rng.random() < 0.25:
+        with np.errstate(under="ignore"):
+            rows, columns = rows.astype(np.float32), columns.astype(np.float32)
+    return rows, columns, rng.permutation(n)
+
+
+def test_the_reference_rounds_once_per_term():
+    rng = np.random.default_rng(0)
+    for kind in ("dirichlet", "nearly one hot", "one bit apart"):
+        rows, columns = KINDS[kind](rng, 8, 6), KINDS[kind](rng, 8, 6)
+        expected = np.zeros((8, 8))
+        for row, column in np.ndindex(8, 8):
+            for a, b in zip(rows[row], columns[column], strict=True):
+                exact = Fraction(a) * Fraction(b) + Fraction(expected[row, column])
+                expected[row, column] = float(exact)
+        np.testing.assert_array_equal(fused_scores(rows, columns), expected)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_both_searches_equal_the_literal_loop(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(400):
+        rows, columns, order = problem(rng)
+        rows, columns = rows.astype(np.float64), columns.astype(np.float64)
+        expected = literal(fused_scores(rows, columns), order)
+        np.testing.assert_array_equal(by_scan(rows, columns, order), expected)
+        np.testing.assert_array_equal(by_tree(rows, columns, order)[0], expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_larger_problems(kind):
+    rng = np.random.default_rng(1)
+    for n, m in ((400, 3), (400, 10), (300, 40), (1500, 10)):
+        rows, columns = KINDS[kind](rng, n, m), KINDS[kind](rng, n + n // 4, m)
+        order = rng.permutation(n)
+        expected = literal(fused_scores(rows, columns), order)
+        np.testing.assert_array_equal(by_scan(rows, columns, order), expected)
+        np.testing.assert_array_equal(by_tree(rows, columns, order)[0], expected)
+
+
+@pytest.mark.parametrize("kind", ["mixed", "one hot", "eighths", "dirichlet"])
+def test_match_greedy_with_a_tree_of_four_levels(kind):
+    rng = np.random.default_rng(2)
+    n = matching.FEWEST_ROWS_FOR_TREE + 100
+    rows, columns = KINDS[kind](rng, n, 10), KINDS[kind](rng, n, 10)
+    order = np.argsort(-rows.var(axis=1), kind="stable")
+    expected = literal(fused_scores(rows, columns), order)
+    np.testing.assert_array_equal(match_greedy(rows, columns, order), expected)
+
+
+def test_match_greedy_on_generated_problems(monkeypatch):
+    monkeypatch.setattr(matching, "FEWEST_ROWS_FOR_TREE", 30)
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        rows, columns, order = problem(rng, largest=100)
+        scores = fused_scores(rows.astype(np.float64), columns.astype(np.float64))
+        matched = match_greedy(rows, columns, order)
+        np.testing.assert_array_equal(matched, literal(scores, order))
+        assert len(np.unique(matched)) == len(rows)
+
+
+grid = npst.arrays(
+    np.int64,
+    st.tuples(st.integers(1, 40), st.just(3)),
+    elements=st.integers(0, 4),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(grid, grid, st.randoms(use_true_random=False))
+def test_exact_arithmetic_leaves_no_freedom(rows, columns, random):
+    """In quarters nothing is rounded: plain NumPy integers give the only answer."""
+    columns = np.vstack([columns, rows])  # enough of them
+    order = np.array(random.sample(range(len(rows)), len(rows)))
+    expected = literal((rows @ columns.T).astype(np.float64), order)
+    for dtype in (np.float32, np.float64):
+        quarters = (rows / 4).astype(dtype), (columns / 4).astype(dtype)
+        np.testing.assert_array_equal(match_greedy(*quarters, order), expected)
+    np.testing.assert_array_equal(by_tree(rows / 4, columns / 4, order)[0], expected)
+
+
+@pytest.mark.parametrize("m", [1, 2, 10, 30])
+def test_equals_a_blas_product_where_no_scores_are_close(m):
+    rng = np.random.default_rng(m)
+    rows, columns = rng.random((2, 300, m)) ** 3
+    expected = literal(rows @ columns.T, range(300))
+    np.testing.assert_array_equal(match_greedy(rows, columns), expected)
+    everyone = np.arange(300)
+    np.testing.assert_array_equal(by_tree(rows, columns, everyone)[0], expected)
+
+
+def test_negative_entries_are_scanned():
+    rng = np.random.default_rng(4)
+    n = matching.FEWEST_ROWS_FOR_TREE
+    rows, columns = rng.integers(-9, 10, size=(2, n, 4)).astype(np.float64)
+    expected = literal(rows @ columns.T, range(n))
+    np.testing.assert_array_equal(match_greedy(rows, columns), expected)
+    rows, columns = -np.abs(rows) - 1, np.abs(columns) + 1  # every score below zero
+    expected = literal(rows @ columns.T, range(n))
+    np.testing.assert_array_equal(match_greedy(rows, columns), expected)
+
+
+def test_the_tree_gives_up_on_dense_columns_and_keeps_sparse_ones():
+    rng = np.random.default_rng(5)
+    order = np.arange(2000)
+    dense, sparse_ = rng.dirichlet(np.ones(30), 2000), mixed(rng, 2000, 10)
+    matched, n_matched = by_tree(dense, dense[::-1].copy(), order, patience=0.5)
+    assert n_matched < 1000
+    scores = fused_scores(dense, dense[::-1].copy())
+    np.testing.assert_array_equal(matched, literal(scores, order))
+    assert by_tree(sparse_, sparse_[::-1].copy(), order, patience=0.5)[1] > 1000
+
+
+def test_order_says_who_chooses_first():
+    rows, columns = np.array([[1.0], [1.0], [1.0]]), np.array([[1.0], [3.0], [2.0]])
+    np.testing.assert_array_equal(match_greedy(rows, columns), [1, 2, 0])
+    order = np.array([2, 0, 1])
+    np.testing.assert_array_equal(match_greedy(rows, columns, order), [2, 0, 1])
+
+
+def test_the_smallest_column_wins_a_tie():
+    np.testing.assert_array_equal(
+        match_greedy(np.ones((4, 2)), np.ones((6, 2))), range(4)
+    )
+    zeros = np.zeros((40, 3))
+    np.testing.assert_array_equal(match_greedy(zeros, zeros), range(40))
+    np.testing.assert_array_equal(by_tree(zeros, zeros, np.arange(40))[0], range(40))
+
+
+def test_input_stays_as_it_was():
+    rng = np.random.default_rng(6)
+    rows, columns, order = mixed(rng, 50, 5), mixed(rng, 60, 5), rng.permutation(50)
+    before = rows.copy(), columns.copy(), order.copy()
+    match_greedy(rows, columns, order)
+    by_tree(rows, columns, order)
+    for now, then in zip((rows, columns, order), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (0, 0), (4, 0)])
+def test_nothing_to_compare(shape):
+    matched = match_greedy(np.zeros(shape), np.zeros((5, shape[1])))
+    np.testing.assert_array_equal(matched, range(shape[0]))
+
+
+def test_what_is_refused():
+    ones = np.ones((3, 2))
+    with pytest.raises(ValueError, match="share their coordinates"):
+        match_greedy(ones, np.ones((3, 4)))
+    with pytest.raises(ValueError, match="4 rows cannot share 3 columns"):
+        match_greedy(np.ones((4, 2)), ones)
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match="finite"):
+            match_greedy(ones, np.where(np.eye(3, 2), bad, 1.0))
+    with pytest.raises(ValueError, match="finite"):
+        match_optimal(ones * 1e200, ones * 1e200)
+    for order in ([0, 1], [0, 1, 1], [1, 2, 3]):
+        with pytest.raises(ValueError, match="permutation of the 3 rows"):
+            match_greedy(ones, ones, np.array(order))
+
+
+def test_memory_is_linear():
+    """An n × n table of single bytes would take 900 MB; we allow 100."""
+    rng = np.random.default_rng(7)
+    rows, columns = mixed(rng, 30_000, 10), mixed(rng, 30_000, 10)
+    match_greedy(rows[:5000], columns[:5000])  # compile first
+    tracemalloc.start()
+    match_greedy(rows, columns)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
+
+
+def test_memory_of_the_compiled_code_is_linear():
+    """Arrays made inside numba are not traced: ask the system, in a fresh process."""
+    pytest.importorskip("resource")
+    script = """if True:
+        import resource, sys
+        import numpy as np
+        from unaligned.kernels.matching import match_greedy
+        def peak():
+            unit = 1 if sys.platform == "darwin" else 1024
+            return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        rng = np.random.default_rng(0)
+        points = np.eye(10)[rng.integers(10, size=30_000)]
+        for part in (points[:5000], -points[:50]):
+            match_greedy(part, part)
+        before = peak()
+        match_greedy(points, points[::-1])
+        print(peak() - before)
+    """
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 100e6
+
+
+def test_numba_waits_for_the_first_matching():
+    script = "import sys, unaligned.kernels.matching; print('numba' in sys.modules)"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("n_columns", [6, 7])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 6])
+def test_optimal_equals_brute_force(n, n_columns):
+    rng = np.random.default_rng(10 * n + n_columns)
+    rows, columns = rng.random((n, 4)), rng.random((n_columns, 4))
+    scores = rows @ columns.T
+    everyone = np.arange(n)
+    best = max(
+        permutations(range(n_columns), n), key=lambda p: scores[everyone, p].sum()
+    )
+    np.testing.assert_array_equal(match_optimal(rows, columns), best)
+
+
+def test_optimal_is_no_worse_than_greedy():
+    rng = np.random.default_rng(8)
+    better = 0
+    for _ in range(50):
+        rows, columns, order = problem(rng, largest=40)
+        rows, columns = normalised(rows), normalised(columns)
+        scores, everyone = rows @ columns.T, np.arange(len(rows))
+        optimal = scores[everyone, match_optimal(rows, columns)].sum()
+        greedy = scores[everyone, match_greedy(rows, columns, order)].sum()
+        assert optimal >= greedy - 1e-9
+        better += optimal > greedy + 1e-9
+    assert better > 10
+
+
+def test_optimal_asks_for_memory_first(monkeypatch):
+    monkeypatch.setattr(matching, "available_bytes", lambda: 1.5e9)
+    rows = np.zeros((20_000, 1))
+    with pytest.raises(MemoryError) as caught:
+        match_optimal(rows, rows)
+    for words in ("6.4 GB", "1.5 GB are available", 'matching="greedy"', "20,000 rows"):
+        assert words in str(caught.value)
+    match_optimal(rows[:100], rows[:100])
+
+
+def test_available_memory():
+    assert 0 < matching.available_bytes() <= matching._machine_bytes()
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, np.inf),
+        ({"memory.max": "max\n", "memory.current": "5\n"}, np.inf),
+        ({"memory.max": "100\n", "memory.current": "30\n"}, 70),
+        ({"memory.limit_in_bytes": "100\n", "memory.usage_in_bytes": "90\n"}, 10),
+        (
+            {
+                "memory.max": "100\n",
+                "memory.current": "90\n",
+                "memory.stat": "anon 1\ninactive_file 40\n",
+            },
+            50,
+        ),
+    ],
+)
+def test_control_groups(tmp_path, files, expected):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert matching._group_bytes(tmp_path) == expected
+
+
+def test_the_group_around_counts(tmp_path, monkeypatch):
+    """A limit set on any group around the process holds for it."""
+    limits = {"/sys/fs/cgroup/job/memory.max": ["700"], "/proc/meminfo": []}
+    limits["/sys/fs/cgroup/job/memory.current"] = ["100"]
+    limits["/proc/self/cgroup"] = ["0::/job/step"]
+    monkeypatch.setattr(matching, "_lines", lambda path: limits.get(str(path), []))
+    monkeypatch.setattr(matching, "_machine_bytes", lambda: 1e9)
+    assert matching.available_bytes() == 600
+
+
+def test_invert():
+    np.testing.assert_array_equal(invert(np.array([3, 0, 1]), 5), [1, 2, -1, 0, -1])
+    permutation = np.random.default_rng(9).permutation(50)
+    np.testing.assert_array_equal(invert(permutation, 50), np.argsort(permutation))

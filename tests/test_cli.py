@@ -1,0 +1,32 @@
+import re
+
+from click.testing import CliRunner
+
+from unaligned import __version__
+from unaligned.cli import main
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, arguments)
+
+
+def test_version():
+    assert __version__ in run("--version").output
+
+
+def test_demo_prints_one_table_and_says_what_it_means():
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    for word in ("ACC", "NMI", "chance", "PAVuC-ATS", "NPA-VuC", "oracle"):
+        assert word in result.output
+    text = " ".join(result.output.split())
+    matched, chance = map(
+        int, re.search(r"known, (\d+) % of .* chance gives (\d+) %", text).groups()
+    )
+    assert ("no better than luck" in text) == (matched <= 2 * chance)
+
+
+def test_unknown_commands_fail_with_a_reason():
+    result = run("dance")
+    assert result.exit_code != 0
+    assert "No such command 'dance'" in result.output

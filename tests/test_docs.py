@@ -1,0 +1,48 @@
+"""The documentation names every public thing, and its code runs."""
+
+import re
+import warnings
+from pathlib import Path
+
+import matplotlib
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import unaligned
+from unaligned import datasets, metrics
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("module", [unaligned, datasets, metrics])
+def test_every_public_name_has_an_api_entry(module):
+    listed = (ROOT / "docs" / "api.rst").read_text().split()
+    names = set(module.__all__) - {"__version__", "datasets", "metrics"}
+    assert names <= set(listed)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_code_on_the_page_runs(page, monkeypatch):
+    matplotlib.use("Agg")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
+    assert blocks
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+        exec("\n".join(blocks), {})
+    matplotlib.pyplot.close("all")
+
+
+def test_readme_shows_its_two_commands_on_lines_of_their_own():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert {"make demo", "make test"} <= set(lines)
+
+
+def test_the_method_page_names_functions_that_exist():
+    from unaligned.pavuc import updates
+
+    page = (ROOT / "docs" / "method.md").read_text()
+    table = page[page.index("| equation") : page.index("## Where")]
+    names = re.findall(r"`(\w+)`", table)
+    assert len(names) >= 12
+    assert all(hasattr(updates, name) for name in names)

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unaligned.known_pairs import check_aligned
+from unaligned.views import check_views
+
+VIEWS = check_views({"a": np.eye(4), "b": np.ones((4, 2)), "c": np.ones((4, 1))})
+UNEQUAL = check_views([np.eye(4), np.eye(3)])
+
+
+def pairs_of(aligned, i, j, views=VIEWS):
+    return list(zip(*check_aligned(aligned, views).between(i, j), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("aligned", "expected"),
+    [
+        (None, []),
+        ("all", [(0, 0), (1, 1), (2, 2), (3, 3)]),
+        (2, [(0, 0), (1, 1)]),
+        (np.int64(1), [(0, 0)]),
+        (0, []),
+        (np.array([False, True, False, True]), [(1, 1), (3, 3)]),
+        ([True, False, False, False], [(0, 0)]),
+        ({(0, 1): [(3, 0), (1, 2)]}, [(1, 2), (3, 0)]),
+        ({("b", "a"): [(0, 3)]}, [(3, 0)]),
+        ({(0, 1): []}, []),
+        ({}, []),
+    ],
+)
+def test_every_form(aligned, expected):
+    assert sorted(pairs_of(aligned, 0, 1)) == expected
+
+
+def test_pairs_reach_through_a_third_view():
+    assert pairs_of({(0, 1): [(3, 2)], (1, 2): [(2, 1)]}, 0, 2) == [(3, 1)]
+
+
+def test_views_of_unequal_length_can_share_their_first_rows():
+    assert pairs_of(2, 0, 1, UNEQUAL) == [(0, 0), (1, 1)]
+
+
+@given(st.permutations(range(4)), st.integers(0, 4))
+def test_pairs_come_out_as_they_went_in(order, p):
+    pairs = list(enumerate(order))[:p]
+    assert sorted(pairs_of({(0, 2): pairs} if p else {}, 0, 2)) == pairs
+
+
+@pytest.mark.parametrize(
+    ("aligned", "error", "message"),
+    [
+        ("some", ValueError, "aligned='some' is not known. Use None"),
+        (-1, ValueError, "between 0 and 4"),
+        (5, ValueError, r"first 5 rows .* have \[4, 4, 4\] rows"),
+        (0.5, TypeError, r"aligned=0.5 is a share.*int\(0.5"),
+        (True, TypeError, "type bool"),
+        (np.ones(3, bool), ValueError, "3 entries, but the views have 4 rows"),
+        (np.arange(4), TypeError, "type ndarray, which is not known"),
+        ({0: [(0, 0)]}, ValueError, "the key 0. Keys are two views"),
+        ({(0, 7): [(0, 0)]}, ValueError, r"the key \(0, 7\)"),
+        ({(1, 1): [(0, 0)]}, ValueError, "a view and itself"),
+        ({(0, 1): [0, 1, 2]}, ValueError, r"shape \(n_pairs, 2\)"),
+        ({(0, 1): [(0.0, 1.0)]}, ValueError, "integer pairs"),
+        (
+            {(0, 1): [(0, 4)]},
+            ValueError,
+            "names row 4 of view 'b', which has rows 0 to 3",
+        ),
+        ({(0, 1): [(-1, 0)]}, ValueError, "names row -1 of view 'a'"),
+        ({(0, 1): [(0, 1), (2, 1)]}, ValueError, "rows 0 and 2 of view 'a' the same"),
+        (
+            {(0, 1): [(0, 0)], (1, 2): [(0, 0)], (0, 2): [(1, 0)]},
+            ValueError,
+            "contradict each other",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_named(aligned, error, message):
+    with pytest.raises(error, match=message):
+        check_aligned(aligned, VIEWS)
+
+
+@pytest.mark.parametrize("aligned", ["all", np.ones(4, bool)])
+def test_forms_that_need_equal_row_counts_say_so(aligned):
+    with pytest.raises(ValueError, match=r"equally many rows, but they have \[4, 3\]"):
+        check_aligned(aligned, UNEQUAL)
