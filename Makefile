@@ -29,10 +29,10 @@ demo: install  ## Shuffle three views of the digits, cluster them, tell what it 
 	@$(BIN)/unaligned demo
 
 test: $(VENV)/.installed-test  ## Run the tests (no torch, no download)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not heavy"
 
-test-all: $(VENV)/.installed-heavy  ## Run the tests that need the heavy extras
-	$(BIN)/python -m pytest -n 2 -m heavy tests
+test-all: $(VENV)/.installed-heavy  ## Run all tests, with torch and the other extras
+	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.installed-lint  ## Style and types
 	$(BIN)/ruff check .

@@ -42,6 +42,20 @@ def test_views_of_unequal_length_can_share_their_first_rows():
     assert pairs_of(2, 0, 1, UNEQUAL) == [(0, 0), (1, 1)]
 
 
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ([(3, 0), (0, 2)], [3, 2, 0, 1]),  # already so
+        ([(1, 0)], [1, 3, 2, 0]),
+        ([], [3, 2, 0, 1]),
+    ],
+)
+def test_honouring_pairs_moves_only_what_it_must(pairs, expected):
+    known = check_aligned({(0, 1): pairs}, VIEWS)
+    moved = known.honoured(np.array([3, 2, 0, 1]), 0, 1)
+    np.testing.assert_array_equal(moved, expected)
+
+
 @given(st.permutations(range(4)), st.integers(0, 4))
 def test_pairs_come_out_as_they_went_in(order, p):
     pairs = list(enumerate(order))[:p]

@@ -154,6 +154,10 @@ class TestWhatIsTurnedAway:
         ):
             PAVuC(2).fit([GOOD, GOOD[:3]])
 
+    def test_sparse_views_where_columns_must_be_centred(self):
+        with pytest.raises(TypeError, match=r"view 'b' is a sparse matrix.*toarray"):
+            check_views({"a": GOOD, "b": sparse.csr_array(GOOD)}, accept_sparse=False)
+
     @pytest.mark.parametrize(
         ("view_sizes", "message"),
         [

@@ -18,25 +18,29 @@ from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.progress import CallbackSupportMixin, FitProgress
 from unaligned.views import Views, check_n_clusters, check_new_rows, check_views
 
-__all__ = ["Iterate", "ViewClusterer", "cluster_rows"]
+__all__ = ["Iterate", "NewRowsMixin", "ViewClusterer", "cluster_rows"]
 
 
 class Iterate(NamedTuple):
     """One step of a solver, as the fit loop sees it."""
 
     state: Any
-    objective: float
+    objective: float | None
+    """None where the method has no objective."""
     converged: bool
 
 
 class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
     """Base of all estimators: check the views, run the solver, keep what it found.
 
-    A method supplies three things: `_iterate`, its solver as an endless generator;
-    `_describe`, which turns a state into fitted attributes; and `_predict_rows`, the
-    labels of new rows. Its constructor has at least the parameters ``n_clusters``,
-    ``max_iter``, ``tol``, ``view_sizes``, ``random_state`` and ``verbose``.
+    A method supplies two things: `_iterate`, its solver as a generator of iterates, and
+    `_describe`, which turns a state into fitted attributes. Its constructor has at
+    least the parameters ``n_clusters``, ``view_sizes``, ``random_state`` and
+    ``verbose``, and ``max_iter`` and ``tol`` if it iterates.
     """
+
+    _accepts_sparse = True
+    _accepts_unequal_rows = False
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, Xs: Any, y: Any = None, *, aligned: Any = None) -> "ViewClusterer":
@@ -59,7 +63,11 @@ class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
         self : estimator
         """
         views = check_views(
-            Xs, estimator=self, view_sizes=self.view_sizes, equal_rows=True
+            Xs,
+            estimator=self,
+            view_sizes=self.view_sizes,
+            accept_sparse=self._accepts_sparse,
+            equal_rows=not self._accepts_unequal_rows,
         )
         check_n_clusters(self.n_clusters, views)
         pairs = check_aligned(aligned, views)
@@ -72,21 +80,22 @@ class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
         # Drawn before the solver draws, so that a callback's look at the labels of an
         # unfinished fit changes nothing in the rest of it.
         seed = int(rng.randint(np.iinfo(np.int32).max))
-        progress = FitProgress(self, Xs, self.max_iter)
+        max_iter = getattr(self, "max_iter", 1)
+        progress = FitProgress(self, Xs, max_iter)
         solver = self._iterate(views, pairs, rng)
         objectives: list[float] = []
 
         def fitted() -> dict[str, Any]:
-            return self._describe(iterate.state, views, pairs, seed) | {
-                "objective_": np.array(objectives),
-                "n_iter_": len(objectives),
-                "converged_": iterate.converged,
-            }
+            attributes = self._describe(iterate.state, views, pairs, seed)
+            if objectives:
+                attributes["objective_"] = np.array(objectives)
+            return attributes | {"n_iter_": iteration, "converged_": iterate.converged}
 
-        for iteration in range(1, self.max_iter + 1):
+        for iteration in range(1, max_iter + 1):
             progress.begin_iteration()
             iterate = next(solver)
-            objectives.append(iterate.objective)
+            if iterate.objective is not None:
+                objectives.append(iterate.objective)
             stopped = progress.end_iteration(iteration, iterate.objective, fitted)
             if stopped or iterate.converged:
                 break
@@ -94,7 +103,7 @@ class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
             setattr(self, name, value)
         progress.end()
         if not self.converged_ and not stopped:
-            self._warn_unconverged()
+            self._warn_unconverged(objectives)
         return self
 
     def fit_predict(self, Xs: Any, y: Any = None, *, aligned: Any = None) -> Any:
@@ -110,6 +119,38 @@ class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
         labels : ndarray of shape (n_samples,)
         """
         return self.fit(Xs, y, aligned=aligned).labels_
+
+    @abstractmethod
+    def _iterate(
+        self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
+    ) -> Iterator[Iterate]:
+        """Run the solver, one iterate at a time."""
+
+    @abstractmethod
+    def _describe(
+        self, state: Any, views: Views, pairs: KnownPairs, seed: int
+    ) -> dict[str, Any]:
+        """Fitted attributes of a state; ``seed`` is for k-means."""
+
+    def _warn_unconverged(self, objectives: list[float]) -> None:
+        before, after = objectives[-2:] if len(objectives) > 1 else (np.nan, np.nan)
+        warnings.warn(
+            f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations "
+            f"without converging: the objective last went from {before:.6g} to "
+            f"{after:.6g}, a change of more than tol={self.tol:g} of its value. Raise "
+            "max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse
+        return tags
+
+
+class NewRowsMixin(ABC):
+    """For methods that can label rows they were not fitted on."""
 
     def predict(self, X: Any, view: int | str = 0) -> NDArray[np.intp]:
         """Label new rows of one view.
@@ -129,36 +170,8 @@ class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
         return self._predict_rows(X, index)
 
     @abstractmethod
-    def _iterate(
-        self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
-    ) -> Iterator[Iterate]:
-        """Run the solver, one iterate at a time."""
-
-    @abstractmethod
-    def _describe(
-        self, state: Any, views: Views, pairs: KnownPairs, seed: int
-    ) -> dict[str, Any]:
-        """Fitted attributes of a state; ``seed`` is for k-means."""
-
-    @abstractmethod
     def _predict_rows(self, X: Any, view: int) -> NDArray[np.intp]:
         """Labels of checked new rows of a view."""
-
-    def _warn_unconverged(self) -> None:
-        before, after = self.objective_[-2:] if self.n_iter_ > 1 else (np.nan, np.nan)
-        warnings.warn(
-            f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations "
-            f"without converging: the objective last went from {before:.6g} to "
-            f"{after:.6g}, a change of more than tol={self.tol:g} of its value. Raise "
-            "max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def cluster_rows(

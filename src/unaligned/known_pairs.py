@@ -43,6 +43,21 @@ class KnownPairs:
         )
         return rows_i[at_i], rows_j[at_j]
 
+    def honoured(
+        self, permutation: NDArray[np.intp], i: int, j: int
+    ) -> NDArray[np.intp]:
+        """Bring known partners together in a permutation of view i beside view j.
+
+        Entry s of the permutation is the row of view i beside row s of view j. Rows
+        that are no known partners keep their sequence.
+        """
+        rows_i, rows_j = self.between(i, j)
+        honoured = np.empty_like(permutation)
+        honoured[rows_j] = rows_i
+        free_j = np.delete(np.arange(len(permutation)), rows_j)
+        honoured[free_j] = permutation[~np.isin(permutation, rows_i)]
+        return honoured
+
 
 def check_aligned(aligned: Any, views: Views) -> KnownPairs:
     """Turn any form of ``aligned`` into known pairs.

@@ -43,7 +43,10 @@ class FitProgress:
             self._task.call_on_fit_task_begin(estimator=self.estimator)
 
     def end_iteration(
-        self, iteration: int, objective: float, fitted: Callable[[], dict[str, Any]]
+        self,
+        iteration: int,
+        objective: float | None,
+        fitted: Callable[[], dict[str, Any]],
     ) -> bool:
         """Report an iteration; return whether a callback wants to stop.
 
@@ -51,8 +54,10 @@ class FitProgress:
         is called only when a callback asks for the fitted estimator.
         """
         if self.estimator.verbose:
-            name = type(self.estimator).__name__
-            print(f"[{name}] iteration {iteration}: objective {objective:.8g}")  # noqa: T201
+            line = f"[{type(self.estimator).__name__}] iteration {iteration}"
+            if objective is not None:
+                line += f": objective {objective:.8g}"
+            print(line)  # noqa: T201
         if self._task is None:
             return False
         return bool(

@@ -48,6 +48,7 @@ def check_views(
     *,
     estimator: Any = None,
     view_sizes: Any = None,
+    accept_sparse: bool = True,
     equal_rows: bool = False,
 ) -> Views:
     """Check anything a user may bring as views.
@@ -62,6 +63,8 @@ def check_views(
         scikit-learn's own check, which records the names of its columns.
     view_sizes : sequence of int, optional
         Columns of each view, where ``Xs`` is one 2-D array. Default: it is one view.
+    accept_sparse : bool, default=True
+        Whether sparse matrices may come in. They stay sparse.
     equal_rows : bool, default=False
         Whether all views must have the same number of rows.
 
@@ -84,6 +87,8 @@ def check_views(
             "view_sizes cuts ONE 2-D array into views, but Xs already holds "
             f"{len(named)} views. Leave view_sizes=None."
         )
+    if not accept_sparse:
+        _complain_if_sparse(named, estimator)
     arrays = [_check_matrix(X, label(name)) for name, X in named]
     dtype = np.result_type(*arrays)
     arrays = [X.astype(dtype, copy=False) for X in arrays]
@@ -177,6 +182,17 @@ def _named_views(Xs: Any) -> list[tuple[Any, Any]] | None:
     if not named:
         raise ValueError("Xs holds no view. Give at least one 2-D array.")
     return named
+
+
+def _complain_if_sparse(named: list[tuple[Any, Any]], estimator: Any) -> None:
+    for name, X in named:
+        if sparse.issparse(X):
+            raise TypeError(
+                f"{label(name)} is a sparse matrix, and sparse input is not supported "
+                f"by {type(estimator).__name__}, which has to centre its columns. Use "
+                "X.toarray() if it fits into memory, or reduce it first, e.g. with "
+                "sklearn.decomposition.TruncatedSVD."
+            )
 
 
 def _check_single(X: Any, estimator: Any) -> Any:

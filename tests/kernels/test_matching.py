@@ -119,6 +119,8 @@ KINDS = {
     "all scales": lambda rng, n, m: (
         mixed(rng, n, m) * 10.0 ** rng.integers(-160, 30, size=(n, 1))
     ),
+    # Products with a bit or two left: an order of summation is worth half the score.
+    "underflowing": lambda rng, n, m: rng.dirichlet(np.ones(m), size=n) * 1e-161,
     "mostly nothing": lambda rng, n, m: mixed(rng, n, m) * (rng.random((n, 1)) < 0.3),
 }
 

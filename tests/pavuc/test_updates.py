@@ -207,14 +207,6 @@ def test_confidence_of_an_impossible_match_is_zero():
     assert (updates.match_confidence(G, T, np.arange(2), nobody) == 0).all()
 
 
-def test_honouring_pairs_moves_only_what_it_must():
-    permutation = np.array([4, 2, 0, 1, 3])
-    known = np.array([4, 0]), np.array([0, 2])  # already so
-    np.testing.assert_array_equal(updates.honour_pairs(permutation, known), permutation)
-    moved = updates.honour_pairs(permutation, (np.array([3]), np.array([0])))
-    np.testing.assert_array_equal(moved, [3, 4, 2, 0, 1])
-
-
 @pytest.mark.parametrize("alpha", [1.01, 1.5, 2, 10])
 def test_view_weights_minimise_their_subproblem(rng, alpha):
     errors = rng.uniform(0.5, 3, size=4)

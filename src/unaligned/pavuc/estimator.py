@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unaligned.alignment import Alignment
-from unaligned.base import Iterate, ViewClusterer, cluster_rows
+from unaligned.base import Iterate, NewRowsMixin, ViewClusterer, cluster_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.known_pairs import KnownPairs
@@ -22,7 +22,7 @@ from unaligned.views import Views
 __all__ = ["PAVuC"]
 
 
-class PAVuC(ViewClusterer):
+class PAVuC(NewRowsMixin, ViewClusterer):
     """Probabilistically aligned view-unaligned clustering (PAVuC-ATS).
 
     Learns anchors shared by all views and, for every view, a graph between its rows

@@ -19,7 +19,6 @@ from unaligned.pavuc.updates import (
     Indices,
     blend,
     choosing_order,
-    honour_pairs,
     match_rows,
     objective,
     reweight_rows,
@@ -230,7 +229,7 @@ def beside_template(
     return [
         np.arange(len(permutation))
         if i == template
-        else honour_pairs(permutation, problem.pairs.between(i, template))
+        else problem.pairs.honoured(permutation, i, template)
         for i, permutation in enumerate(permutations)
     ]
 

@@ -193,16 +193,6 @@ def match_confidence(
     return confidence
 
 
-def honour_pairs(permutation: Indices, known: tuple[Indices, Indices]) -> Indices:
-    """Move known partners together; the other rows keep their sequence."""
-    rows, template_rows = known
-    free_template = np.delete(np.arange(len(permutation)), template_rows)
-    honoured = np.empty_like(permutation)
-    honoured[template_rows] = rows
-    honoured[free_template] = permutation[~np.isin(permutation, rows)]
-    return honoured
-
-
 def update_view_weights(errors: Array, alpha: float) -> Array:
     """Eq. 27: φ_i ∝ ε_i^(1/(1−α)), through logarithms so that nothing overflows."""
     floor = np.finfo(np.float64).tiny
