@@ -4,41 +4,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
-__all__ = ["GraphEmbedding", "embed_graph", "unit_rows"]
+__all__ = ["GraphEmbedding", "embed_graph"]
 
 
 class GraphEmbedding(NamedTuple):
     """Coordinates of the rows of a graph, and the map that gave them."""
 
-    coordinates: NDArray[Any]
-    """Singular vectors, one row per sample, scaled to unit length: (n, r)."""
+    vectors: NDArray[Any]
+    """Left singular vectors of the graph, leading ones first: (n, r)."""
     components: NDArray[Any]
-    """Takes an anchor-graph row to its coordinates before scaling: (m, r)."""
+    """Takes a row of the graph to its coordinates: (m, r)."""
 
     def fold_in(self, graph: NDArray[Any]) -> NDArray[Any]:
         """Coordinates of new graph rows in the same space."""
-        return unit_rows(graph @ self.components)
-
-
-def unit_rows(points: NDArray[Any]) -> NDArray[Any]:
-    """Scale every row to unit length; a row of zeros stays.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
-    length = np.linalg.norm(points, axis=1, keepdims=True)
-    length[length == 0] = 1
-    scaled: NDArray[Any] = points / length
-    return scaled
+        coordinates: NDArray[Any] = graph @ self.components
+        return coordinates
 
 
 def embed_graph(graph: NDArray[Any], n_components: int) -> GraphEmbedding:
-    """Embed samples by the leading singular vectors of their anchor graph.
+    """Embed samples by the leading left singular vectors of their anchor graph.
+
+    They are found through the small m × m Gram matrix, in float64.
 
     Parameters
     ----------
@@ -56,13 +44,19 @@ def embed_graph(graph: NDArray[Any], n_components: int) -> GraphEmbedding:
     --------
     >>> import numpy as np
     >>> graph = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> np.abs(embed_graph(graph, 2).coordinates)
-    array([[1., 0.],
-           [1., 0.],
-           [0., 1.]])
+    >>> np.abs(embed_graph(graph, 2).vectors).round(2)
+    array([[0.71, 0.  ],
+           [0.71, 0.  ],
+           [0.  , 1.  ]])
     """
-    left, extent, right = np.linalg.svd(graph, full_matrices=False)
-    smallest = np.finfo(extent.dtype).eps * max(graph.shape) * extent[0]
-    kept = min(n_components, max(1, int(np.count_nonzero(extent > smallest))))
-    scale = np.where(extent[:kept] > 0, extent[:kept], 1)
-    return GraphEmbedding(unit_rows(left[:, :kept]), right[:kept].T / scale)
+    m = graph.shape[1]
+    gram = (graph.T @ graph).astype(np.float64)
+    wanted = min(n_components, m)
+    squares, right = eigh(gram, subset_by_index=[m - wanted, m - 1])
+    squares, right = squares[::-1], right[:, ::-1]
+    # The Gram matrix is exact to eps times its largest eigenvalue.
+    noise = 10 * m * np.finfo(graph.dtype).eps * squares[0]
+    kept = max(1, int(np.count_nonzero(squares > noise)))
+    extent = np.sqrt(np.where(squares[:kept] > 0, squares[:kept], 1))
+    components = (right[:, :kept] / extent).astype(graph.dtype)
+    return GraphEmbedding(graph @ components, components)

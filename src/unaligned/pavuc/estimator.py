@@ -1,7 +1,7 @@
 """The estimator PAVuC."""
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +11,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, ViewClusterer, cluster_rows
+from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.known_pairs import KnownPairs
+from unaligned.parameters import COMMON, ITERATIVE, NON_NEGATIVE, POSITIVE_INT
 from unaligned.pavuc.iteration import State, init_state, pose
 from unaligned.pavuc.solver import solve
 from unaligned.pavuc.updates import fuse_graphs, match_confidence
@@ -143,22 +145,17 @@ class PAVuC(NewRowsMixin, ViewClusterer):
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
-        "latent_dim": [Interval(Integral, 1, None, closed="left"), None],
+        **COMMON,
+        **ITERATIVE,
+        "n_anchors": [POSITIVE_INT, None],
+        "latent_dim": [POSITIVE_INT, None],
         "alpha": [Interval(Real, 1, None, closed="neither")],
-        "mu": [Interval(Real, 0, None, closed="left")],
+        "mu": [NON_NEGATIVE],
         "init": [StrOptions({"random"}), tuple, list],
         "matching": [StrOptions({"greedy", "optimal"})],
         "align": ["boolean"],
         "safeguard": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "device": [StrOptions({"cpu"}), None],
-        "view_sizes": ["array-like", None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -257,8 +254,9 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         embedding = embed_graph(
             fuse_graphs(state.graphs, state.permutations), self.n_clusters
         )
+        points = unit_rows(embedding.vectors)
         labels, centers = cluster_rows(
-            embedding.coordinates, self.n_clusters, n_init=self.n_init, seed=seed
+            points, self.n_clusters, n_init=self.n_init, seed=seed
         )
         view_labels = [labels[np.argsort(p)] for p in state.permutations]
         return {
@@ -270,7 +268,7 @@ class PAVuC(NewRowsMixin, ViewClusterer):
             "anchors_": state.anchors,
             "projections_": state.projections,
             "anchor_graphs_": state.graphs,
-            "embedding_": embedding.coordinates,
+            "embedding_": points,
             "cluster_centers_": centers,
             "_embedding": embedding,
             "_single_view_labels": None,
@@ -280,8 +278,8 @@ class PAVuC(NewRowsMixin, ViewClusterer):
     def _predict_rows(self, X: Any, view: int) -> NDArray[np.intp]:
         # A new row has no partner: its graph row is Eq. 14 without the pull of one.
         affinity = X @ self.projections_[view].astype(X.dtype) @ self.anchors_.T
-        coordinates = self._embedding.fold_in(project_simplex(affinity))
-        nearest = pairwise_distances_argmin(coordinates, self.cluster_centers_)
+        points = unit_rows(self._embedding.fold_in(project_simplex(affinity)))
+        nearest = pairwise_distances_argmin(points, self.cluster_centers_)
         return np.asarray(nearest, dtype=np.intp)
 
     @property
@@ -290,7 +288,7 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         if self._single_view_labels is None:
             self._single_view_labels = [
                 cluster_rows(
-                    embed_graph(graph, self.n_clusters).coordinates,
+                    unit_rows(embed_graph(graph, self.n_clusters).vectors),
                     self.n_clusters,
                     n_init=self.n_init,
                     seed=self._seed,

@@ -1,0 +1,85 @@
+"""Base of the methods that take row r of all views for one object."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+
+from unaligned.alignment import Alignment
+from unaligned.base import Iterate, ViewClusterer
+from unaligned.known_pairs import KnownPairs
+from unaligned.parameters import COMMON
+from unaligned.views import Views
+
+__all__ = ["PAIRED", "PairedRowsClusterer"]
+
+# Parameters of every such method.
+PAIRED: dict[str, list[Any]] = {
+    **COMMON,
+    "reference_view": [Interval(Integral, 0, None, closed="left")],
+}
+
+
+class PairedRowsClusterer(ViewClusterer):
+    """Cluster views as if row r of all of them were one object, whether or not it is.
+
+    Rows whose partners are known (``aligned=``) are brought together first; all others
+    meet whoever stands in the same place. Labels are handed back to every view along
+    the same lines, and ``alignment_`` says which pairs were merely assumed: their
+    confidence is 0. ``template_`` is ``reference_view``, the view whose row order such
+    a method is scored in.
+
+    A method supplies `_iterate_rows`, its solver for paired rows, and `_label_rows`.
+    """
+
+    @abstractmethod
+    def _iterate_rows(
+        self, Xs: list[Any], rng: np.random.RandomState
+    ) -> Iterator[Iterate]:
+        """Run the solver on views whose rows stand side by side."""
+
+    @abstractmethod
+    def _label_rows(
+        self, state: Any, seed: int
+    ) -> tuple[NDArray[np.intp], dict[str, Any]]:
+        """Labels of the rows of a state, and further fitted attributes."""
+
+    def _iterate(
+        self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
+    ) -> Iterator[Iterate]:
+        if self.reference_view >= len(views):
+            raise ValueError(
+                f"reference_view={self.reference_view} is none of the {len(views)} "
+                f"views. Use an index below {len(views)}."
+            )
+        orders = self._side_by_side(views, pairs)
+        Xs = [X[rows] for X, rows in zip(views.arrays, orders, strict=True)]
+        return self._iterate_rows(Xs, rng)
+
+    def _describe(
+        self, state: Any, views: Views, pairs: KnownPairs, seed: int
+    ) -> dict[str, Any]:
+        labels, attributes = self._label_rows(state, seed)
+        orders = self._side_by_side(views, pairs)
+        view_labels = [labels[np.argsort(rows)] for rows in orders]
+        t, n = self.reference_view, views.n_rows[0]
+        confidence = []
+        for i in range(len(views)):
+            known = np.arange(n) if i == t else pairs.between(i, t)[1]
+            confidence.append(np.isin(np.arange(n), known).astype(np.float64))
+        trust = np.array([sure.mean() for sure in confidence])
+        return attributes | {
+            "labels_": view_labels[0],
+            "view_labels_": view_labels,
+            "template_": t,
+            "alignment_": Alignment(t, orders, confidence, trust, views.names),
+        }
+
+    def _side_by_side(self, views: Views, pairs: KnownPairs) -> list[NDArray[np.intp]]:
+        """Row of each view beside every row of the reference view."""
+        rows = np.arange(views.n_rows[0])
+        return [pairs.honoured(rows, i, self.reference_view) for i in range(len(views))]

@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler, normalize
+
+from unaligned.kernels.scaling import standardize, unit_rows
+
+
+def test_columns_agree_with_sklearn_up_to_the_sample_deviation():
+    X = np.random.RandomState(0).normal(3, 2, size=(30, 4))
+    expected = StandardScaler().fit_transform(X) * np.sqrt(29 / 30)
+    np.testing.assert_allclose(standardize(X), expected)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e12, -1e-12])
+def test_constant_columns_become_zero(value):
+    assert (standardize(np.full((7, 2), value)) == 0).all()
+
+
+def test_one_row_is_its_own_mean():
+    assert (standardize(np.array([[1.0, 2.0]])) == 0).all()
+
+
+def test_rows_agree_with_sklearn_and_zero_rows_stay():
+    X = np.vstack([np.random.RandomState(0).normal(size=(5, 3)), np.zeros(3)])
+    np.testing.assert_allclose(unit_rows(X), normalize(X))
+
+
+@pytest.mark.parametrize("function", [standardize, unit_rows])
+def test_float32_stays_and_the_input_is_not_touched(function):
+    X = np.random.RandomState(0).normal(size=(5, 3)).astype(np.float32)
+    before = X.copy()
+    assert function(X).dtype == np.float32
+    np.testing.assert_array_equal(X, before)
