@@ -9,15 +9,15 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import unaligned
-from unaligned import datasets, metrics
+from unaligned import baselines, benchmark, datasets, metrics
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("module", [unaligned, datasets, metrics])
+@pytest.mark.parametrize("module", [unaligned, baselines, benchmark, datasets, metrics])
 def test_every_public_name_has_an_api_entry(module):
     listed = (ROOT / "docs" / "api.rst").read_text().split()
-    names = set(module.__all__) - {"__version__", "datasets", "metrics"}
+    names = set(module.__all__) - {"__version__", "baselines", "datasets", "metrics"}
     assert names <= set(listed)
 
 
@@ -31,6 +31,12 @@ def test_code_on_the_page_runs(page, monkeypatch):
         warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
         exec("\n".join(blocks), {})
     matplotlib.pyplot.close("all")
+
+
+def test_the_methods_page_is_what_the_code_and_the_results_say():
+    from benchmarks.methods import PAGE, page
+
+    assert PAGE.read_text() == page(), "run python -m benchmarks.methods"
 
 
 def test_readme_shows_its_two_commands_on_lines_of_their_own():

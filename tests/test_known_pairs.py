@@ -3,11 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unaligned.known_pairs import check_aligned
+from unaligned.known_pairs import check_aligned, check_links, name_row
 from unaligned.views import check_views
 
 VIEWS = check_views({"a": np.eye(4), "b": np.ones((4, 2)), "c": np.ones((4, 1))})
 UNEQUAL = check_views([np.eye(4), np.eye(3)])
+UNEQUAL_NAMED = check_views({"a": np.eye(4), "b": np.eye(4), "c": np.eye(2)})
 
 
 def pairs_of(aligned, i, j, views=VIEWS):
@@ -100,3 +101,38 @@ def test_what_makes_no_sense_is_named(aligned, error, message):
 def test_forms_that_need_equal_row_counts_say_so(aligned):
     with pytest.raises(ValueError, match=r"equally many rows, but they have \[4, 3\]"):
         check_aligned(aligned, UNEQUAL)
+
+
+def test_a_view_is_known_to_itself():
+    known = check_aligned({(0, 1): [(3, 2)]}, VIEWS)
+    np.testing.assert_array_equal(known.partnered(0, 1), [2])
+    np.testing.assert_array_equal(known.partnered(1, 0), [3])
+    np.testing.assert_array_equal(known.partnered(2, 2), np.arange(4))
+    assert known.partnered(2, 0).size == 0
+
+
+def test_links_number_the_rows_of_all_views_through():
+    links = {("b", "a"): [(0, 3), (0, 2)], (1, 2): [(3, 0)], (0, 2): []}
+    found = check_links(links, UNEQUAL_NAMED, "must_link")
+    np.testing.assert_array_equal(found, [(4, 3), (4, 2), (7, 8)])
+    names = [name_row(row, UNEQUAL_NAMED) for row in (3, 4, 7, 8)]
+    assert names == [
+        "row 3 of view 'a'",
+        "row 0 of view 'b'",
+        "row 3 of view 'b'",
+        "row 0 of view 'c'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("links", "message"),
+    [
+        ({(0, 7): [(0, 0)]}, r"must_link has the key \(0, 7\)"),
+        ({(1, 1): [(0, 0)]}, r"must_link has the key \(1, 1\), a view and itself"),
+        ({(0, 1): [(0.5, 1)]}, r"must_link\[\(0, 1\)\] must be integer pairs"),
+        ({(0, 1): [(0, 4)]}, r"must_link\[\(0, 1\)\] names row 4 of view 'b'"),
+    ],
+)
+def test_complaints_about_links_name_them(links, message):
+    with pytest.raises(ValueError, match=message):
+        check_links(links, VIEWS, "must_link")

@@ -25,7 +25,12 @@ def test_everything_exported_exists(name):
 
 
 def test_exports_are_sorted_and_documented():
-    for module in (unaligned, unaligned.datasets, unaligned.metrics):
+    for module in (
+        unaligned,
+        unaligned.baselines,
+        unaligned.datasets,
+        unaligned.metrics,
+    ):
         assert list(module.__all__) == sorted(module.__all__)
         for name in module.__all__:
             assert name == "__version__" or getattr(module, name).__doc__

@@ -1,8 +1,17 @@
 """Cluster and align views whose rows do not correspond."""
 
-from unaligned import datasets, metrics
+from unaligned import baselines, datasets, metrics
 from unaligned._version import __version__
 from unaligned.alignment import Alignment
 from unaligned.pavuc import PAVuC
+from unaligned.savuc import align
 
-__all__ = ["Alignment", "PAVuC", "__version__", "datasets", "metrics"]
+__all__ = [
+    "Alignment",
+    "PAVuC",
+    "__version__",
+    "align",
+    "baselines",
+    "datasets",
+    "metrics",
+]

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -13,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from unaligned.views import Views, label
 
-__all__ = ["KnownPairs", "check_aligned"]
+__all__ = ["KnownPairs", "check_aligned", "check_links", "name_row"]
 
 _ALIGNED_FORMS = (
     "Use None (nothing known), 'all', an int p (the first p rows of all views "
@@ -42,6 +41,12 @@ class KnownPairs:
             return_indices=True,
         )
         return rows_i[at_i], rows_j[at_j]
+
+    def partnered(self, i: int, j: int) -> NDArray[np.intp]:
+        """Rows of view j whose row of view i is known; all rows if i is j itself."""
+        if i == j:
+            return np.arange(len(self.identities[j]))
+        return self.between(i, j)[1]
 
     def honoured(
         self, permutation: NDArray[np.intp], i: int, j: int
@@ -120,6 +125,54 @@ def check_aligned(aligned: Any, views: Views) -> KnownPairs:
     )
 
 
+def check_links(links: Mapping[Any, Any], views: Views, name: str) -> NDArray[np.intp]:
+    """Check ``{(i, j): pairs}``; a row may have any number of partners.
+
+    Parameters
+    ----------
+    links : mapping
+        Keys are two views, by index or by name; values are rows of the one and of the
+        other in two columns.
+    views : Views
+    name : str
+        What the user calls these links, for complaints.
+
+    Returns
+    -------
+    ndarray of shape (n_links, 2)
+        Both ends of every link, with the rows of all views numbered through.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unaligned.views import check_views
+    >>> views = check_views([np.eye(3), np.ones((3, 2))])
+    >>> check_links({(0, 1): [(2, 0), (2, 1)]}, views, "must_link")
+    array([[2, 3],
+           [2, 4]])
+    """
+    start = np.concatenate([[0], np.cumsum(views.n_rows)])
+    ends = [np.empty((0, 2), dtype=np.intp)]
+    for key, pairs in links.items():
+        between = _view_indices(key, views, name)
+        ends.append(_check_pairs(key, pairs, between, views, name) + start[[*between]])
+    return np.concatenate(ends)
+
+
+def name_row(row: int, views: Views) -> str:
+    """How complaints call a row where the rows of all views are numbered through.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unaligned.views import check_views
+    >>> name_row(4, check_views([np.eye(3), np.ones((3, 2))]))
+    'row 1 of view 1'
+    """
+    view = int(np.searchsorted(np.cumsum(views.n_rows), row, side="right"))
+    return f"row {row - sum(views.n_rows[:view])} of {label(views.names[view])}"
+
+
 def _need_equal_rows(what: str, views: Views) -> None:
     if len(set(views.n_rows)) > 1:
         raise ValueError(
@@ -136,20 +189,14 @@ def _same_rows(mask: NDArray[np.bool_], views: Views) -> KnownPairs:
 
 def _pairs_by_view(aligned: Mapping[Any, Any], views: Views) -> KnownPairs:
     """Give rows that any chain of pairs joins one object number."""
-    start = np.concatenate([[0], np.cumsum(views.n_rows)])
-    links = [
-        _check_pairs(key, pairs, views) + start[[i, j]]
-        for key, pairs in aligned.items()
-        for i, j in [_view_indices(key, views)]
-    ]
-    ends = np.concatenate(links) if links else np.empty((0, 2), dtype=np.intp)
-    n = int(start[-1])
+    ends = check_links(aligned, views, "aligned")
+    n = sum(views.n_rows)
     graph = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), (n, n))
     _, objects = connected_components(graph, directed=False)
     known = np.zeros(n, dtype=bool)
     known[ends.ravel()] = True
     numbers = np.where(known, objects, -1).astype(np.intp)
-    identities = [numbers[a:b] for a, b in pairwise(start)]
+    identities = np.split(numbers, np.cumsum(views.n_rows)[:-1])
     for name, ids in zip(views.names, identities, strict=True):
         found, counts = np.unique(ids[ids >= 0], return_counts=True)
         if (counts > 1).any():
@@ -162,34 +209,36 @@ def _pairs_by_view(aligned: Mapping[Any, Any], views: Views) -> KnownPairs:
     return KnownPairs(identities)
 
 
-def _view_indices(key: Any, views: Views) -> tuple[int, int]:
+def _view_indices(key: Any, views: Views, name: str) -> tuple[int, int]:
     index: dict[Any, int] = {name: i for i, name in enumerate(views.names)}
     index |= {i: i for i in range(len(views))}
     if not (isinstance(key, tuple) and len(key) == 2 and all(k in index for k in key)):
         raise ValueError(
-            f"aligned has the key {key!r}. Keys are two views, as in (0, 1); the views "
+            f"{name} has the key {key!r}. Keys are two views, as in (0, 1); the views "
             f"are {views.names}."
         )
     i, j = index[key[0]], index[key[1]]
     if i == j:
-        raise ValueError(f"aligned has the key {key!r}, a view and itself.")
+        raise ValueError(f"{name} has the key {key!r}, a view and itself.")
     return i, j
 
 
-def _check_pairs(key: Any, pairs: Any, views: Views) -> NDArray[np.intp]:
+def _check_pairs(
+    key: Any, pairs: Any, between: tuple[int, int], views: Views, name: str
+) -> NDArray[np.intp]:
     rows = np.asarray(pairs)
     if rows.size == 0:
         return np.empty((0, 2), dtype=np.intp)
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
         raise ValueError(
-            f"aligned[{key!r}] must be integer pairs of shape (n_pairs, 2), got "
+            f"{name}[{key!r}] must be integer pairs of shape (n_pairs, 2), got "
             f"{rows.dtype} of shape {rows.shape}."
         )
-    for side, i in enumerate(_view_indices(key, views)):
+    for side, i in enumerate(between):
         outside = rows[(rows[:, side] < 0) | (rows[:, side] >= views.n_rows[i]), side]
         if outside.size:
             raise ValueError(
-                f"aligned[{key!r}] names row {outside[0]} of {label(views.names[i])}, "
+                f"{name}[{key!r}] names row {outside[0]} of {label(views.names[i])}, "
                 f"which has rows 0 to {views.n_rows[i] - 1}."
             )
     return rows.astype(np.intp)

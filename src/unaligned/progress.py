@@ -11,7 +11,12 @@ except ImportError:  # scikit-learn < 1.9 has no callbacks; ``verbose`` still wo
         """Stands in for scikit-learn's mix-in where there is none."""
 
 
-__all__ = ["CallbackSupportMixin", "FitProgress"]
+__all__ = ["CallbackSupportMixin", "FitProgress", "say"]
+
+
+def say(line: str) -> None:
+    """Print a line of progress at once, also where output is a file or a pipe."""
+    print(line, flush=True)  # noqa: T201
 
 
 class FitProgress:
@@ -57,7 +62,7 @@ class FitProgress:
             line = f"[{type(self.estimator).__name__}] iteration {iteration}"
             if objective is not None:
                 line += f": objective {objective:.8g}"
-            print(line)  # noqa: T201
+            say(line)
         if self._task is None:
             return False
         return bool(

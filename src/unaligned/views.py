@@ -14,10 +14,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-__all__ = ["Views", "check_n_clusters", "check_new_rows", "check_views", "label"]
+__all__ = [
+    "Views",
+    "check_n_clusters",
+    "check_new_rows",
+    "check_reference_view",
+    "check_views",
+    "label",
+]
 
 # Estimators that take views with unequal row counts, for the complaint that needs them.
-ACCEPT_UNEQUAL_ROWS: tuple[str, ...] = ()
+ACCEPT_UNEQUAL_ROWS: tuple[str, ...] = ("CMVNMF",)
 
 FLOATS = (np.float64, np.float32)
 
@@ -135,6 +142,15 @@ def check_n_clusters(n_clusters: int, views: Views) -> None:
             f"n_clusters={n_clusters} is more than the n_samples="
             f"{views.n_rows[fewest]} rows of {label(views.names[fewest])}. "
             "Ask for fewer clusters or bring more rows."
+        )
+
+
+def check_reference_view(reference_view: int, views: Views) -> None:
+    """Complain when the reference view is none of the views."""
+    if reference_view >= len(views):
+        raise ValueError(
+            f"reference_view={reference_view} is none of the {len(views)} views. Use "
+            f"an index below {len(views)}."
         )
 
 

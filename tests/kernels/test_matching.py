@@ -14,7 +14,13 @@ from hypothesis.extra import numpy as npst
 from numba import njit
 
 from unaligned.kernels import matching, matching_tree
-from unaligned.kernels.matching import invert, match_greedy, match_optimal
+from unaligned.kernels.matching import (
+    extend_matching,
+    invert,
+    match_greedy,
+    match_optimal,
+    matching_confidence,
+)
 
 NEVER = np.inf  # patience without end
 
@@ -375,44 +381,59 @@ def test_optimal_asks_for_memory_first(monkeypatch):
     match_optimal(rows[:100], rows[:100])
 
 
-def test_available_memory():
-    assert 0 < matching.available_bytes() <= matching._machine_bytes()
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({}, np.inf),
-        ({"memory.max": "max\n", "memory.current": "5\n"}, np.inf),
-        ({"memory.max": "100\n", "memory.current": "30\n"}, 70),
-        ({"memory.limit_in_bytes": "100\n", "memory.usage_in_bytes": "90\n"}, 10),
-        (
-            {
-                "memory.max": "100\n",
-                "memory.current": "90\n",
-                "memory.stat": "anon 1\ninactive_file 40\n",
-            },
-            50,
-        ),
-    ],
-)
-def test_control_groups(tmp_path, files, expected):
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    assert matching._group_bytes(tmp_path) == expected
-
-
-def test_the_group_around_counts(tmp_path, monkeypatch):
-    """A limit set on any group around the process holds for it."""
-    limits = {"/sys/fs/cgroup/job/memory.max": ["700"], "/proc/meminfo": []}
-    limits["/sys/fs/cgroup/job/memory.current"] = ["100"]
-    limits["/proc/self/cgroup"] = ["0::/job/step"]
-    monkeypatch.setattr(matching, "_lines", lambda path: limits.get(str(path), []))
-    monkeypatch.setattr(matching, "_machine_bytes", lambda: 1e9)
-    assert matching.available_bytes() == 600
-
-
 def test_invert():
     np.testing.assert_array_equal(invert(np.array([3, 0, 1]), 5), [1, 2, -1, 0, -1])
     permutation = np.random.default_rng(9).permutation(50)
     np.testing.assert_array_equal(invert(permutation, 50), np.argsort(permutation))
+
+
+NOBODY = np.empty(0, dtype=np.intp)
+
+
+@pytest.mark.parametrize("method", ["greedy", "optimal"])
+def test_known_pairs_keep_their_block(method):
+    rng = np.random.default_rng(10)
+    rows, columns = rng.dirichlet(np.ones(3), size=(2, 12))
+    known = np.array([4, 0, 7]), np.array([2, 9, 5])
+    found = extend_matching(rows, columns, known, method=method)
+    np.testing.assert_array_equal(np.sort(found), np.arange(12))
+    np.testing.assert_array_equal(found[known[1]], known[0])
+    # The others are matched as if the known ones were not there.
+    free, free_columns = np.delete(np.arange(12), known[0]), np.delete(found, known[1])
+    match = {"greedy": match_greedy, "optimal": match_optimal}[method]
+    alone = match(rows[free], np.delete(columns, known[1], axis=0))
+    np.testing.assert_array_equal(free_columns[alone], free)
+
+
+def test_optimal_extension_beats_every_other():
+    rng = np.random.default_rng(11)
+    rows, columns = rng.dirichlet(np.ones(3), size=(2, 6))
+    scores, known = columns @ rows.T, (np.array([1]), np.array([0]))
+    found = extend_matching(rows, columns, known, method="optimal")
+    totals = [
+        scores[np.arange(6), other].sum()
+        for other in permutations(range(6))
+        if other[0] == 1
+    ]
+    np.testing.assert_allclose(scores[np.arange(6), found].sum(), max(totals))
+
+
+def test_the_order_of_choosing_matters_to_the_greedy():
+    rows, columns = np.array([[0.6, 0.4], [1.0, 0.0]]), np.eye(2)
+    options = {"known": (NOBODY, NOBODY), "method": "greedy"}
+    np.testing.assert_array_equal(extend_matching(rows, columns, **options), [0, 1])
+    first = extend_matching(rows, columns, **options, order=np.array([1, 0]))
+    np.testing.assert_array_equal(first, [1, 0])
+
+
+def test_confidence_is_the_share_of_the_matched_score():
+    rng = np.random.default_rng(12)
+    rows, columns = rng.dirichlet(np.ones(3), size=(2, 8))
+    chosen, known = rng.permutation(8), np.array([1, 6])
+    found = matching_confidence(rows, columns, chosen, known)
+    shares = rows @ columns.T
+    shares /= np.delete(shares, known, axis=1).sum(axis=1, keepdims=True)
+    expected = [1 if s in known else shares[chosen[s], s] for s in range(8)]
+    np.testing.assert_allclose(found, expected)
+    nowhere = matching_confidence(np.eye(2), np.eye(2)[::-1], np.arange(2), NOBODY)
+    np.testing.assert_array_equal(nowhere, 0)

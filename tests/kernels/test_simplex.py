@@ -66,3 +66,14 @@ def test_leaves_simplex_points_where_they_are(h):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_keeps_the_dtype(dtype):
     assert project_simplex(np.zeros((2, 3), dtype)).dtype == dtype
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_entries_of_minus_infinity_leave_a_face_to_project_onto(seed):
+    rng = np.random.RandomState(seed)
+    h, face = rng.normal(size=6), np.array([0, 2, 3])
+    barred = np.full((1, 6), -np.inf)
+    barred[0, face] = h[face]
+    expected = np.zeros(6)
+    expected[face] = by_quadratic_program(h[face])
+    np.testing.assert_allclose(project_simplex(barred)[0], expected, atol=1e-6)

@@ -1,5 +1,25 @@
 """The methods that the paper compares with, one file each, on PAVuC's contract."""
 
+from unaligned.baselines.aevc import AEVC
+from unaligned.baselines.camvc import CAMVC
+from unaligned.baselines.cmvnmf import CMVNMF
+from unaligned.baselines.fdagf import FDAGF
+from unaligned.baselines.fmvacc import FMVACC
+from unaligned.baselines.fpmvscag import FPMVSCAG
 from unaligned.baselines.lmvsc import LMVSC
+from unaligned.baselines.rcagl import RCAGL
+from unaligned.baselines.upmgcsm import UPMGCSM
+from unaligned.baselines.vucg import VuCG
 
-__all__ = ["LMVSC"]
+__all__ = [
+    "AEVC",
+    "CAMVC",
+    "CMVNMF",
+    "FDAGF",
+    "FMVACC",
+    "FPMVSCAG",
+    "LMVSC",
+    "RCAGL",
+    "UPMGCSM",
+    "VuCG",
+]

@@ -13,7 +13,7 @@ from unaligned.alignment import Alignment
 from unaligned.base import Iterate, ViewClusterer
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON
-from unaligned.views import Views
+from unaligned.views import Views, check_reference_view
 
 __all__ = ["PAIRED", "PairedRowsClusterer"]
 
@@ -51,11 +51,7 @@ class PairedRowsClusterer(ViewClusterer):
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate]:
-        if self.reference_view >= len(views):
-            raise ValueError(
-                f"reference_view={self.reference_view} is none of the {len(views)} "
-                f"views. Use an index below {len(views)}."
-            )
+        check_reference_view(self.reference_view, views)
         orders = self._side_by_side(views, pairs)
         Xs = [X[rows] for X, rows in zip(views.arrays, orders, strict=True)]
         return self._iterate_rows(Xs, rng)
@@ -67,10 +63,8 @@ class PairedRowsClusterer(ViewClusterer):
         orders = self._side_by_side(views, pairs)
         view_labels = [labels[np.argsort(rows)] for rows in orders]
         t, n = self.reference_view, views.n_rows[0]
-        confidence = []
-        for i in range(len(views)):
-            known = np.arange(n) if i == t else pairs.between(i, t)[1]
-            confidence.append(np.isin(np.arange(n), known).astype(np.float64))
+        known = [pairs.partnered(i, t) for i in range(len(views))]
+        confidence = [np.isin(np.arange(n), rows).astype(np.float64) for rows in known]
         trust = np.array([sure.mean() for sure in confidence])
         return attributes | {
             "labels_": view_labels[0],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unaligned.base import Iterate, cluster_rows
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
+from unaligned.kernels.residual import squared_residual, sum_of_squares
 from unaligned.kernels.simplex_qp import solve_simplex_qp
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import POSITIVE, POSITIVE_INT
@@ -28,10 +29,8 @@ def anchor_graph(X: Any, anchors: Array, alpha: float) -> Array:
 
 def misfit(X: Any, anchors: Array, graph: Array, alpha: float) -> float:
     """Objective of one view: ‖X − Z A‖²_F + α‖Z‖²_F; a sparse X stays sparse."""
-    gram, cross = anchors @ anchors.T, X @ anchors.T
-    squares = X.multiply(X).sum() if hasattr(X, "multiply") else np.vdot(X, X)
-    fit = squares - 2 * np.vdot(cross, graph) + np.vdot(graph @ gram, graph)
-    return float(fit + alpha * np.vdot(graph, graph))
+    fit = squared_residual(sum_of_squares(X), X @ anchors.T, graph, anchors)
+    return fit + alpha * sum_of_squares(graph)
 
 
 def stack_graphs(graphs: list[Array], degree_normalise: bool) -> Array:

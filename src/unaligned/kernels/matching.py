@@ -4,16 +4,21 @@ Both sides are points with the same coordinates (in practice: samples and their 
 on m anchors), so the greedy matching never needs the n × n table of scores.
 """
 
-import os
-from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-__all__ = ["available_bytes", "invert", "match_greedy", "match_optimal"]
+from unaligned.kernels.memory import available_bytes
+
+__all__ = [
+    "extend_matching",
+    "invert",
+    "match_greedy",
+    "match_optimal",
+    "matching_confidence",
+]
 
 # Below so many rows the scan is as fast, and numba compiles it in a fifth of the time.
 FEWEST_ROWS_FOR_TREE = 4096
@@ -116,6 +121,93 @@ def match_optimal(rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.intp]
     return chosen
 
 
+def extend_matching(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    known: tuple[NDArray[np.intp], NDArray[np.intp]],
+    *,
+    method: str,
+    order: NDArray[np.intp] | None = None,
+) -> NDArray[np.intp]:
+    """Match the rows that have no known column; return the row of every column.
+
+    Parameters
+    ----------
+    rows, columns : ndarray of shape (n, m)
+    known : tuple of ndarray of int
+        Rows and the columns they are known to belong to. They stay together.
+    method : {"greedy", "optimal"}
+        How the others are matched: `match_greedy` or `match_optimal`.
+    order : ndarray of shape (n,), optional
+        A permutation of the rows: who chooses first. As they come, if not given.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        A permutation of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.eye(3)
+    >>> known = np.array([0]), np.array([2])  # row 0 belongs to column 2
+    >>> extend_matching(points, points, known, method="optimal")
+    array([2, 1, 0])
+    """
+    known_rows, known_columns = known
+    order = np.arange(len(rows)) if order is None else order
+    free = order[~np.isin(order, known_rows)] if known_rows.size else order
+    free_columns = np.delete(np.arange(len(columns)), known_columns)
+    match = {"greedy": match_greedy, "optimal": match_optimal}[method]
+    partner = match(rows[free], columns[free_columns])
+    row_of_column = np.empty(len(columns), dtype=np.intp)
+    row_of_column[known_columns] = known_rows
+    row_of_column[free_columns[partner]] = free
+    return row_of_column
+
+
+def matching_confidence(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    row_of_column: NDArray[np.intp],
+    known_columns: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    """Score of every match over the sum of its row's scores, in [0, 1].
+
+    The sum is over all columns that were free to be chosen. One means that no other
+    column had a score; 1/c that c columns are as good. Columns whose row was known
+    beforehand have one.
+
+    Parameters
+    ----------
+    rows, columns : ndarray of shape (n, m)
+        Non-negative points.
+    row_of_column : ndarray of shape (n,)
+    known_columns : ndarray of int
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> matching_confidence(points, points, np.arange(3), np.array([], dtype=int))
+    array([1. , 0.5, 0.5])
+    """
+    matched = rows[row_of_column]
+    rivals = np.delete(columns, known_columns, axis=0).sum(axis=0, dtype=np.float64)
+    hit = np.einsum("sh,sh->s", matched, columns, dtype=np.float64)
+    total = matched @ rivals
+    share: NDArray[np.float64] = np.divide(
+        hit, total, out=np.zeros(len(hit)), where=total > 0
+    )
+    share = np.minimum(share, 1.0)
+    share[known_columns] = 1.0
+    return share
+
+
 def invert(column_of_row: NDArray[np.intp], n_columns: int) -> NDArray[np.intp]:
     """Row of each column in a one-to-one matching, -1 where a column has none.
 
@@ -128,53 +220,6 @@ def invert(column_of_row: NDArray[np.intp], n_columns: int) -> NDArray[np.intp]:
     row_of_column = np.full(n_columns, -1, dtype=np.intp)
     row_of_column[column_of_row] = np.arange(len(column_of_row))
     return row_of_column
-
-
-def available_bytes() -> float:
-    """Memory this process can still take, or infinity where nothing tells.
-
-    That is the least of what the machine has free and of what each Linux control group
-    around the process (a container, a batch job) still allows.
-    """
-    free = [_machine_bytes()]
-    for line in _lines("/proc/self/cgroup"):
-        _, controllers, path = line.split(":", 2)
-        if controllers in ("", "memory"):  # version 2, version 1
-            root = Path("/sys/fs/cgroup", controllers)
-            group = root / path.lstrip("/")
-            # Up to the root, which is where a container finds its own group.
-            free += map(_group_bytes, [group, *group.parents][: -len(root.parents)])
-    return min(free)
-
-
-def _machine_bytes() -> float:
-    """Free memory of the machine."""
-    for line in _lines("/proc/meminfo"):
-        if line.startswith("MemAvailable:"):
-            return 1024.0 * int(line.split()[1])
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):  # Windows and macOS do not tell
-        return inf
-
-
-def _group_bytes(folder: Path) -> float:
-    """Memory that a control group still allows, infinity where it sets no limit."""
-    limit = _lines(folder / "memory.max") + _lines(folder / "memory.limit_in_bytes")
-    used = _lines(folder / "memory.current") + _lines(folder / "memory.usage_in_bytes")
-    if not limit or not used or limit[0] == "max":
-        return inf
-    # The cache of files counts as used, but is given up when memory is short.
-    caches = dict(line.split() for line in _lines(folder / "memory.stat"))
-    return float(limit[0]) - float(used[0]) + float(caches.get("inactive_file", 0))
-
-
-def _lines(path: str | Path) -> list[str]:
-    """Lines of a file, none where there is no such file."""
-    try:
-        return Path(path).read_text().splitlines()
-    except OSError:
-        return []
 
 
 def _check(

@@ -18,7 +18,8 @@ def project_simplex(points: NDArray[Any]) -> NDArray[Any]:
     Parameters
     ----------
     points : ndarray of shape (n, m)
-        Floating-point rows; the result has the same dtype.
+        Floating-point rows; the result has the same dtype. An entry of −∞ becomes zero:
+        so a row is projected onto a face. It needs one entry that is finite.
 
     Returns
     -------

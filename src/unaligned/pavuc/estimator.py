@@ -300,18 +300,13 @@ class PAVuC(NewRowsMixin, ViewClusterer):
 
 def _alignment(state: State, views: Views, pairs: KnownPairs) -> Alignment:
     """Alignment of a state; only what was known beforehand is trusted."""
-    n = len(state.graphs[0])
-    confidence, trust = [], []
-    for i, (graph, permutation) in enumerate(
-        zip(state.graphs, state.permutations, strict=True)
-    ):
-        known = (
-            np.arange(n) if i == state.template else pairs.between(i, state.template)[1]
+    t, n = state.template, views.n_rows[0]
+    known = [pairs.partnered(i, t) for i in range(len(views))]
+    confidence = [
+        match_confidence(graph, state.graphs[t], permutation, rows)
+        for graph, permutation, rows in zip(
+            state.graphs, state.permutations, known, strict=True
         )
-        confidence.append(
-            match_confidence(graph, state.graphs[state.template], permutation, known)
-        )
-        trust.append(len(known) / n)
-    return Alignment(
-        state.template, state.permutations, confidence, np.array(trust), views.names
-    )
+    ]
+    trust = np.array([len(rows) / n for rows in known])
+    return Alignment(t, state.permutations, confidence, trust, views.names)

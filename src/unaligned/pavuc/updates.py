@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned.kernels.blocks import row_blocks
-from unaligned.kernels.matching import match_greedy, match_optimal
+from unaligned.kernels.matching import extend_matching, matching_confidence
 from unaligned.kernels.procrustes import polar_factor
+from unaligned.kernels.view_weights import power_weights
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -158,15 +159,7 @@ def match_rows(
     it reaches with the largest 2-step probability g_i·g_t (``"greedy"``), or all are
     matched at once to maximise Tr(Πᵀ G_iᵀ G_t), Eq. 20 (``"optimal"``).
     """
-    rows, template_rows = known
-    free = order[~np.isin(order, rows)] if rows.size else order
-    free_template = np.delete(np.arange(len(template)), template_rows)
-    match = {"greedy": match_greedy, "optimal": match_optimal}[matching]
-    partner = match(graph[free], template[free_template])
-    permutation = np.empty(len(template), dtype=np.intp)
-    permutation[template_rows] = rows
-    permutation[free_template[partner]] = free
-    return permutation
+    return extend_matching(graph, template, known, method=matching, order=order)
 
 
 def alignment_gain(graph: Array, template: Array, permutation: Indices) -> float:
@@ -183,23 +176,12 @@ def match_confidence(
     that were free to be chosen. One means that no other row could be reached; 1/c that
     c rows are as good. Matches known beforehand (template rows ``known``) have one.
     """
-    walkers = graph[permutation]
-    rivals = np.delete(template, known, axis=0).sum(axis=0, dtype=np.float64)
-    hit = np.einsum("sh,sh->s", walkers, template, dtype=np.float64)
-    total = walkers @ rivals
-    confidence: Array = np.divide(hit, total, out=np.zeros(len(hit)), where=total > 0)
-    confidence = np.minimum(confidence, 1.0)
-    confidence[known] = 1.0
-    return confidence
+    return matching_confidence(graph, template, permutation, known)
 
 
 def update_view_weights(errors: Array, alpha: float) -> Array:
-    """Eq. 27: φ_i ∝ ε_i^(1/(1−α)), through logarithms so that nothing overflows."""
-    floor = np.finfo(np.float64).tiny
-    logs = np.log(np.maximum(errors, floor)) / (1 - alpha)
-    weights = np.exp(logs - logs.max())
-    normalised: Array = weights / weights.sum()
-    return normalised
+    """Eq. 27: φ_i ∝ ε_i^(1/(1−α)), which minimises Σ φ_i^α ε_i."""
+    return power_weights(errors, alpha)
 
 
 def fuse_graphs(graphs: Sequence[Array], permutations: Sequence[Indices]) -> Array:

@@ -1,0 +1,10 @@
+"""SAVuC: structure-first alignment of views of which no pair of rows is known.
+
+Data walk through the rooms in this order: `geometry` of each view, `couplings` of its
+anchors with another view's, `polish` from anchors to rows, `pairs_of_views` with a null
+to compare with, `row_matching`, all views together in `joint`, and `trust`.
+"""
+
+from unaligned.savuc.align import align
+
+__all__ = ["align"]

@@ -1,0 +1,129 @@
+"""``align``: the correspondence between views, and how far to trust it."""
+
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from unaligned.alignment import Alignment
+from unaligned.known_pairs import check_aligned
+from unaligned.parameters import POSITIVE
+from unaligned.progress import say
+from unaligned.savuc.couplings import Effort
+from unaligned.savuc.geometry import read_geometry
+from unaligned.savuc.joint import Group, Search, align_views
+from unaligned.views import Views, check_views
+
+__all__ = ["align"]
+
+# Population, generations, children, candidates; and how often to try an unsure pair.
+EFFORTS = {
+    "quick": (Effort(60, 2, 60, 3), 1),
+    "normal": (Effort(150, 6, 120, 6), 2),
+    "thorough": (Effort(300, 10, 200, 8), 4),
+}
+
+
+@validate_params(
+    {
+        "effort": [StrOptions(set(EFFORTS))],
+        "time_limit": [POSITIVE, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def align(
+    Xs: Any,
+    *,
+    aligned: Any = None,
+    effort: str = "normal",
+    time_limit: float | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+) -> Alignment:
+    """Find which row of one view belongs to which row of another, with no pair known.
+
+    Two views of the same objects share their inner geometry. A few dozen anchors per
+    view are matched so that their distances agree, from many starts; self-learning
+    climbs from there to single rows; and the canonical correlations that are reached
+    tell, without labels, right answers from wrong ones. Views that cannot be trusted
+    are refused: their rows have no partner.
+
+    Parameters
+    ----------
+    Xs : list, tuple or dict of 2-D arrays, MuData, or one 2-D array
+        The views, samples × features. They may have different numbers of rows.
+    aligned : None, "all", int, boolean mask or dict, default=None
+        What is known of the correspondence, as in `unaligned.PAVuC.fit`. Known pairs
+        are kept, and help to find the others.
+    effort : {"quick", "normal", "thorough"}, default="normal"
+        How many couplings of anchors to breed, and how often to try again.
+    time_limit : float, default=None
+        Seconds after which no further pair of views is tried.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        Whether to print a line per pair of views.
+
+    Returns
+    -------
+    Alignment
+        ``template`` is the first view of the largest group that can be trusted to
+        belong together. Views outside it have trust below 0.5 and no partners.
+        ``trust`` is the probability that a view is aligned far better than chance;
+        ``confidence`` ranks single matches.
+
+    Notes
+    -----
+    What it can find are relations that are linear in fifty principal directions of each
+    view. Views related otherwise, or by too few directions, are refused.
+
+    Examples
+    --------
+    >>> from unaligned import align
+    >>> from unaligned.datasets import load_digits_views, unalign
+    >>> from unaligned.metrics import instance_alignment_rate
+    >>> digits = load_digits_views()
+    >>> data = unalign([digits.Xs[0][:300], digits.Xs[3][:300]], random_state=0)
+    >>> found = align(data.Xs, effort="quick", random_state=0)
+    >>> bool(found.trust[1] > 0.9)
+    True
+    >>> rows = found.permutations[1]
+    >>> instance_alignment_rate(data.order[1], data.order[0], rows) > 0.9
+    True
+    """
+    views = check_views(Xs)
+    pairs = check_aligned(aligned, views)
+    rng = check_random_state(random_state)
+    doubts = np.zeros(len(views))
+
+    def report(one: tuple[int, ...], other: tuple[int, ...], trust: float) -> None:
+        doubts[[*other]] = np.maximum(doubts[[*other]], trust)
+        if verbose:
+            names = " + ".join(views.names[i] for i in one), views.names[other[0]]
+            say(f"[align] views {names[0]} and {names[1]}: trust {trust:.2f}")
+
+    breeding, n_tries = EFFORTS[effort]
+    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    geometries = [read_geometry(X, rng) for X in views.arrays]
+    groups = align_views(
+        geometries, pairs, Search(breeding, n_tries, deadline, report), rng
+    )
+    return _tell(groups[0], doubts, views)
+
+
+def _tell(group: Group, doubts: Any, views: Views) -> Alignment:
+    """Alignment of all views with the first of a group."""
+    template = group.views[0]
+    n = views.n_rows[template]
+    nobody, unsure = np.full(n, -1, dtype=np.intp), np.zeros(n)
+    inside = range(len(views))
+    return Alignment(
+        template,
+        [group.rows.get(i, nobody) for i in inside],
+        [group.confidence.get(i, unsure) for i in inside],
+        np.array([group.trust.get(i, min(doubts[i], 0.49)) for i in inside]),
+        views.names,
+    )

@@ -1,0 +1,217 @@
+"""All views together: trusted pairs become groups, groups become views.
+
+Two views that are aligned describe their objects better together than apart. So the
+search goes on between groups: a group is a view again, made of the principal directions
+of its members side by side.
+"""
+
+import time
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unaligned.kernels.scaling import unit_rows
+from unaligned.known_pairs import KnownPairs
+from unaligned.savuc.couplings import Effort
+from unaligned.savuc.geometry import N_DIRECTIONS, Geometry
+from unaligned.savuc.pairs_of_views import Known, PairFit, align_pair, climb_from
+from unaligned.savuc.row_matching import match_rows
+from unaligned.savuc.trust import trust_in
+
+__all__ = ["Group", "Search", "align_views", "known_between"]
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+
+N_SWEEPS = 2
+SURE, HOPELESS = 0.95, 0.02  # trust above or below which another try changes nothing
+
+
+class Group(NamedTuple):
+    """Aligned views, told in the row order of the first of them."""
+
+    views: tuple[int, ...]
+    rows: dict[int, Indices]
+    """Row of each view beside every row of the first, -1 where there is none."""
+    confidence: dict[int, Array]
+    trust: dict[int, float]
+    geometry: Geometry
+
+
+class Search(NamedTuple):
+    """How hard to search, and how long."""
+
+    effort: Effort
+    n_tries: int
+    deadline: float
+    report: Callable[[tuple[int, ...], tuple[int, ...], float], None]
+    """Told the two groups that were tried and the trust in them."""
+
+
+def align_views(
+    geometries: list[Geometry],
+    pairs: KnownPairs,
+    search: Search,
+    rng: np.random.RandomState,
+) -> list[Group]:
+    """Find groups of views that can be trusted to belong together, largest first."""
+    groups = [alone(i, geometry) for i, geometry in enumerate(geometries)]
+    tried: set[frozenset[tuple[int, ...]]] = set()
+    while (candidate := _next_pair(groups, tried)) is not None:
+        if tried and time.monotonic() > search.deadline:
+            break
+        one, other = candidate
+        tried.add(frozenset((one.views, other.views)))
+        joined = join_groups(one, other, geometries, pairs, search, rng)
+        if joined is not None:
+            groups = [g for g in groups if g is not one and g is not other] + [joined]
+    for sweep in range(N_SWEEPS):
+        if sweep and time.monotonic() > search.deadline:
+            break
+        groups = [sharpen(g, geometries, pairs, rng) for g in groups]
+    return sorted(groups, key=lambda g: (-len(g.views), g.views))
+
+
+def alone(view: int, geometry: Geometry) -> Group:
+    """Make a group of one view."""
+    n = len(geometry.points)
+    return Group(
+        (view,), {view: np.arange(n)}, {view: np.ones(n)}, {view: 1.0}, geometry
+    )
+
+
+def sharpen(
+    group: Group,
+    geometries: list[Geometry],
+    pairs: KnownPairs,
+    rng: np.random.RandomState,
+) -> Group:
+    """Match every member of a group of three or more anew, to all the others together.
+
+    Early members were matched when less was known.
+    """
+    if len(group.views) < 3:
+        return group
+    rows, confidence = dict(group.rows), dict(group.confidence)
+    for i in group.views[1:]:
+        others = tuple(j for j in group.views if j != i)
+        rest = group._replace(
+            views=others, rows=rows, geometry=join_geometry(others, rows, geometries)
+        )
+        known = known_between(rest, alone(i, geometries[i]), pairs)
+        one, other = rest.geometry.fine, geometries[i].fine
+        matched = np.flatnonzero(rows[i] >= 0)
+        cross = one[matched].T @ other[rows[i][matched]] / len(matched)
+        cross, _ = climb_from(cross, one, other, known, rng)
+        matching = match_rows(cross, one, other, known)
+        rows[i], confidence[i] = matching.partner, matching.confidence
+    geometry = join_geometry(group.views, rows, geometries)
+    return group._replace(rows=rows, confidence=confidence, geometry=geometry)
+
+
+def _next_pair(
+    groups: list[Group], tried: set[frozenset[tuple[int, ...]]]
+) -> tuple[Group, Group] | None:
+    """Two groups not tried yet: large ones first, they know most."""
+    ordered = sorted(groups, key=lambda g: (-len(g.views), g.views))
+    # By the sum of their places: the largest group meets every other one early.
+    for one, other in sorted(combinations(range(len(ordered)), 2), key=sum):
+        pair = ordered[one], ordered[other]
+        if frozenset(group.views for group in pair) not in tried:
+            return pair
+    return None
+
+
+def join_groups(
+    one: Group,
+    other: Group,
+    geometries: list[Geometry],
+    pairs: KnownPairs,
+    search: Search,
+    rng: np.random.RandomState,
+) -> Group | None:
+    """Align two groups; None where the result cannot be trusted."""
+    known = known_between(one, other, pairs)
+    n = min(len(one.geometry.points), len(other.geometry.points))
+    share = 0.0 if known is None else len(known[0]) / n
+    fits: list[PairFit] = []
+    while len(fits) < search.n_tries:
+        fits.append(align_pair(one.geometry, other.geometry, search.effort, rng, known))
+        best = max(fits, key=lambda fit: fit.gain)
+        trust = max(trust_in(best.gain, n), share)
+        search.report(one.views, other.views, trust)
+        if trust > SURE or trust < HOPELESS:
+            break
+    if trust < 0.5:
+        return None
+    matching = match_rows(best.cross, one.geometry.fine, other.geometry.fine, known)
+    return merge(one, other, matching.partner, matching.confidence, trust, geometries)
+
+
+def known_between(one: Group, other: Group, pairs: KnownPairs) -> Known:
+    """Rows of two groups that any known pair of their members joins."""
+    found = [np.empty((0, 2), dtype=np.intp)]
+    for i in one.views:
+        for j in other.views:
+            rows_i, rows_j = pairs.between(i, j)
+            places = np.column_stack(
+                [_places(one.rows[i], rows_i), _places(other.rows[j], rows_j)]
+            )
+            found.append(places[(places >= 0).all(axis=1)])
+    joined = np.concatenate(found)
+    for side in (
+        0,
+        1,
+    ):  # pairs that contradict an alignment made before: the first wins
+        _, once = np.unique(joined[:, side], return_index=True)
+        joined = joined[np.sort(once)]
+    return (joined[:, 0], joined[:, 1]) if len(joined) else None
+
+
+def _places(rows: Indices, wanted: Indices) -> Indices:
+    """Where the wanted rows stand in a list of rows, -1 for those that do not."""
+    place = np.full(max(rows.max(initial=-1), wanted.max(initial=-1)) + 1, -1)
+    matched = np.flatnonzero(rows >= 0)
+    place[rows[matched]] = matched
+    return place[wanted]
+
+
+def merge(
+    one: Group,
+    other: Group,
+    partner: Indices,
+    confidence: Array,
+    trust: float,
+    geometries: list[Geometry],
+) -> Group:
+    """One group of two, in the row order of the first."""
+    rows, sure, faith = dict(one.rows), dict(one.confidence), dict(one.trust)
+    for j in other.views:
+        beside = np.where(partner >= 0, other.rows[j][partner], -1)
+        rows[j] = beside
+        sure[j] = np.where(beside >= 0, confidence * other.confidence[j][partner], 0.0)
+        faith[j] = min(trust, other.trust[j]) if j != other.views[0] else trust
+    views = one.views + other.views
+    return Group(views, rows, sure, faith, join_geometry(views, rows, geometries))
+
+
+def join_geometry(
+    views: tuple[int, ...], rows: dict[int, Indices], geometries: list[Geometry]
+) -> Geometry:
+    """Put members side by side, rows at unit length, in common principal directions.
+
+    Where a member has no row, it says nothing: zeros are the mean.
+    """
+    parts = [
+        np.where(rows[i][:, None] >= 0, unit_rows(geometries[i].points)[rows[i]], 0)
+        for i in views
+    ]
+    stacked = np.hstack(parts)
+    stacked -= stacked.mean(axis=0)
+    _, directions = np.linalg.eigh((stacked.T @ stacked).astype(np.float64))
+    directions = directions[:, ::-1][:, :N_DIRECTIONS].astype(np.float32)
+    nothing = np.empty(0)
+    return Geometry(stacked @ directions, nothing, nothing, nothing, directions)

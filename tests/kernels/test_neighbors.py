@@ -1,0 +1,31 @@
+import numpy as np
+import pytest
+
+from unaligned.kernels import neighbors
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "n_columns", "k"), [(1, 1, 1), (50, 30, 7), (9, 40, 40)])
+def test_agrees_with_sorting_the_whole_table(monkeypatch, n, n_columns, k, dtype):
+    monkeypatch.setattr(neighbors, "BLOCK_ENTRIES", 100)  # several blocks
+    rng = np.random.RandomState(0)
+    rows = rng.normal(size=(n, 4)).astype(dtype)
+    columns = rng.normal(size=(n_columns, 4)).astype(dtype)
+    table = rows @ columns.T
+    expected = np.argsort(-table, axis=1, kind="stable")[:, :k]
+    indices, products = neighbors.top_products(rows, columns, k)
+    np.testing.assert_array_equal(indices, expected)
+    np.testing.assert_allclose(
+        products, np.take_along_axis(table, expected, axis=1), rtol=1e-5
+    )
+    assert products.dtype == dtype
+
+
+def test_ties_go_to_the_smaller_column():
+    indices, _ = neighbors.top_products(np.ones((2, 1)), np.ones((5, 1)), 3)
+    np.testing.assert_array_equal(indices, [[0, 1, 2]] * 2)
+
+
+def test_more_neighbours_than_columns_are_refused():
+    with pytest.raises(ValueError, match="k=3 must be between 1 and the 2 columns"):
+        neighbors.top_products(np.ones((2, 1)), np.ones((2, 1)), 3)

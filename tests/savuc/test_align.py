@@ -1,0 +1,173 @@
+"""``align`` as a user meets it."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from unaligned import align
+from unaligned.datasets import load, load_digits_views, unalign
+from unaligned.known_pairs import check_aligned
+from unaligned.metrics import (
+    category_alignment_chance,
+    category_alignment_rate,
+    instance_alignment_rate,
+)
+from unaligned.savuc.geometry import read_geometry
+from unaligned.savuc.joint import alone, known_between, merge
+from unaligned.savuc.trust import trust_in
+from unaligned.views import check_views
+
+
+@pytest.fixture(scope="module")
+def digits():
+    data = load_digits_views()
+    chosen = np.arange(400)
+    return [data.Xs[i][chosen] for i in (0, 1, 3)], data.y[chosen]
+
+
+def exact(alignment, shuffled, i):
+    t = alignment.template
+    return instance_alignment_rate(
+        shuffled.order[i], shuffled.order[t], alignment.permutations[i]
+    )
+
+
+def test_three_views_of_the_digits_without_a_single_known_pair(digits):
+    shuffled = unalign(*digits, random_state=0)
+    found = align(shuffled.Xs, effort="quick", random_state=0)
+    trusted = [i for i in range(3) if found.trust[i] > 0.5 and i != found.template]
+    assert trusted
+    for i in trusted:
+        assert exact(found, shuffled, i) > 0.9
+        assert np.mean(found.permutations[i] >= 0) == 1
+
+
+def test_views_that_have_nothing_to_do_with_each_other_are_refused(digits):
+    (pixels, *_), _ = digits
+    rng = np.random.RandomState(0)
+    shuffled_columns = np.column_stack([rng.permutation(c) for c in pixels.T])
+    found = align([pixels, shuffled_columns], effort="quick", random_state=0)
+    assert found.trust[1] < 0.5
+    assert (found.permutations[1] == -1).all()
+    assert (found.confidence[1] == 0).all()
+    assert found.trust[found.template] == 1
+
+
+def test_known_pairs_are_kept_and_help(digits):
+    Xs, y = digits
+    shuffled = unalign([Xs[0], Xs[1]], y, 0.3, random_state=1)
+    p = shuffled.n_aligned
+    found = align(shuffled.Xs, aligned=p, effort="quick", random_state=0)
+    other = 1 - found.template
+    np.testing.assert_array_equal(found.permutations[other][:p], np.arange(p))
+    np.testing.assert_array_equal(found.confidence[other][:p], np.ones(p))
+    assert exact(found, shuffled, other) > 0.8
+
+
+def test_everything_known_is_everything_found(digits):
+    Xs, _ = digits
+    found = align(Xs[:2], aligned="all", effort="quick", random_state=0)
+    for rows in found.permutations:
+        np.testing.assert_array_equal(rows, np.arange(400))
+
+
+def test_views_of_different_length(digits):
+    Xs, y = digits
+    shuffled = unalign([Xs[0], Xs[2]], y, random_state=0)
+    found = align(
+        [shuffled.Xs[0], shuffled.Xs[1][:330]], effort="quick", random_state=0
+    )
+    t, other = found.template, 1 - found.template
+    matched = found.permutations[other][found.permutations[other] >= 0]
+    assert len(found.permutations[other]) == (400, 330)[t]
+    assert found.trust[other] > 0.5
+    assert len(np.unique(matched)) == len(matched) == 330
+
+
+def test_sparse_and_named_views_and_a_single_one(digits):
+    Xs, y = digits
+    shuffled = unalign([Xs[0], Xs[2]], y, random_state=0)
+    named = {"a": sparse.csr_array(shuffled.Xs[0]), "b": shuffled.Xs[1]}
+    found = align(named, effort="quick", random_state=0)
+    assert found.view_names == ["a", "b"]
+    assert found.trust[1] > 0.5
+    alone_view = align(Xs[0])
+    np.testing.assert_array_equal(alone_view.permutations[0], np.arange(400))
+
+
+def test_the_same_seed_gives_the_same_alignment_and_lines_tell_of_it(digits, capsys):
+    Xs = [X[:150] for X in digits[0][:2]]
+    one = align(Xs, effort="quick", random_state=3, verbose=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("[align] views 0 and 1: trust 0.")
+    other = align(Xs, effort="quick", random_state=3)
+    np.testing.assert_array_equal(one.permutations[1], other.permutations[1])
+    np.testing.assert_array_equal(one.trust, other.trust)
+
+
+def test_a_time_limit_ends_the_search_after_the_first_pair(digits, capsys):
+    Xs = [X[:100] for X in digits[0]]
+    align(Xs, effort="quick", time_limit=1e-9, random_state=0, verbose=1)
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_a_handful_of_rows_is_no_reason_to_fail(n):
+    rng = np.random.RandomState(0)
+    found = align([rng.normal(size=(n, 3)), rng.normal(size=(n, 1))], random_state=0)
+    assert found.trust.min() >= 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"effort": "lazy"}, "'effort' .*'quick'.* Got 'lazy'"),
+        ({"time_limit": 0}, "'time_limit' .* Got 0"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        align([np.eye(3), np.eye(3)], **arguments)
+
+
+def test_trust_grows_with_the_gain_and_asks_more_of_many_rows():
+    gains = np.linspace(-0.1, 0.5, 30)
+    for n in (100, 500, 5000):
+        trust = [trust_in(gain, n) for gain in gains]
+        assert (np.diff(trust) >= 0).all()
+        assert trust[0] < 0.01
+        assert trust[-1] > 0.99
+    assert trust_in(0.1, 200) > 0.5 > trust_in(0.1, 2000)
+
+
+def test_pairs_known_between_members_hold_between_groups():
+    rng = np.random.RandomState(0)
+    Xs = [rng.normal(size=(20, 4)) for _ in range(3)]
+    geometries = [read_geometry(X, rng) for X in Xs]
+    order = rng.permutation(20)
+    group = merge(
+        alone(0, geometries[0]),
+        alone(1, geometries[1]),
+        order,
+        np.ones(20),
+        1.0,
+        geometries,
+    )
+    pairs = check_aligned({(1, 2): [(7, 3), (9, 4)]}, check_views(Xs))
+    left, right = known_between(group, alone(2, geometries[2]), pairs)
+    # Row 7 of view 1 stands beside the row of view 0 that it was matched to.
+    np.testing.assert_array_equal(order[left], [7, 9])
+    np.testing.assert_array_equal(right, [3, 4])
+
+
+def test_reuters_in_five_languages(shared):
+    reuters = load("Reuters-1200", shared)
+    shuffled = unalign(reuters.Xs[:3], reuters.y, random_state=0)
+    found = align(shuffled.Xs, random_state=0)
+    assert (found.trust > 0.9).all()
+    t = found.template
+    for i in range(3):
+        y_i, y_t = shuffled.ys[i], shuffled.ys[t]
+        assert category_alignment_rate(y_i, y_t, found.permutations[i]) > 0.98
+        assert category_alignment_chance(y_i, y_t) < 0.2
+        assert exact(found, shuffled, i) > 0.95
