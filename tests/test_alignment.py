@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from unaligned import Alignment
+from unaligned.known_pairs import check_aligned
+from unaligned.views import check_views
 
 
 @pytest.fixture
@@ -28,6 +30,14 @@ def test_pairs_names_the_views_there_are(alignment):
         alignment.pairs("x", 0)
     with pytest.raises(ValueError, match="view 3 is none"):
         alignment.pairs(0, 3)
+
+
+def test_trusted_pairs_are_those_of_trusted_views_and_can_be_passed_on(alignment):
+    assert list(alignment.trusted_pairs()) == [(1, 2)]
+    assert list(alignment.trusted_pairs(at_least=0.1)) == [(1, 0), (1, 2)]
+    views = check_views([np.eye(3)] * 3)
+    known = check_aligned(alignment.trusted_pairs(), views)
+    np.testing.assert_array_equal(known.between(2, 1), [[1, 0], [0, 2]])
 
 
 def test_table_has_a_line_per_template_row_and_other_view(alignment):

@@ -75,6 +75,34 @@ class Alignment:
         matched = (rows_i >= 0) & (rows_j >= 0)
         return np.column_stack([rows_i[matched], rows_j[matched]])
 
+    def trusted_pairs(self, at_least: float = 0.5) -> dict[tuple[int, int], Indices]:
+        """Pairs of the views that can be trusted, ready to be passed on as ``aligned``.
+
+        Parameters
+        ----------
+        at_least : float, default=0.5
+            Smallest trust of a view whose pairs are given.
+
+        Returns
+        -------
+        dict
+            ``{(template, i): pairs}`` for every trusted view i but the template.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rows = [np.arange(2), np.array([1, 0]), np.array([-1, -1])]
+        >>> alignment = Alignment(0, rows, [np.ones(2)] * 3, np.array([1, 0.9, 0.1]))
+        >>> alignment.trusted_pairs()
+        {(0, 1): array([[0, 1],
+               [1, 0]])}
+        """
+        return {
+            (self.template, i): self.pairs(self.template, i)
+            for i in range(self.n_views)
+            if i != self.template and self.trust[i] >= at_least
+        }
+
     def to_frame(self) -> Any:
         """All matches as a table, one line per template row and view.
 
