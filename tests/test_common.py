@@ -4,14 +4,14 @@ from collections import Counter
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from unaligned import PAVuC, baselines
+from unaligned import PAVuC, SAVuC, baselines
 
-ESTIMATORS = [PAVuC, *(getattr(baselines, name) for name in baselines.__all__)]
+ESTIMATORS = [PAVuC, SAVuC, *(getattr(baselines, name) for name in baselines.__all__)]
 
 
 def quick(cls):
     """An estimator that does not take longer than a check needs."""
-    few = {"max_iter": 3, "n_init": 1}
+    few = {"max_iter": 3, "n_init": 1, "effort": "quick"}
     return cls(**{k: v for k, v in few.items() if k in cls().get_params()})
 
 

@@ -4,11 +4,12 @@ from unaligned import baselines, datasets, metrics
 from unaligned._version import __version__
 from unaligned.alignment import Alignment
 from unaligned.pavuc import PAVuC
-from unaligned.savuc import align
+from unaligned.savuc import SAVuC, align
 
 __all__ = [
     "Alignment",
     "PAVuC",
+    "SAVuC",
     "__version__",
     "align",
     "baselines",

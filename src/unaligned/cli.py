@@ -158,9 +158,9 @@ def _verdict(results: dict[str, _Result], refused: list[str]) -> str:
     return (
         f"With no pair known, the alignment of PAVuC-ATS {luck}: "
         f"{100 * paper.alignment_rate:.0f} % of its pairs show the same digit, chance "
-        f"gives {100 * paper.chance:.0f} %, and its labels gain {gain:+.1f} points over "
-        f"those of its template view alone. Of the pairs that align() finds{whom}, "
-        f"{100 * ours.alignment_rate:.0f} % show the same digit."
+        f"gives {100 * paper.chance:.0f} %, and its labels gain {gain:+.1f} points "
+        "over those of its template view alone. Of the pairs that align() finds"
+        f"{whom}, {100 * ours.alignment_rate:.0f} % show the same digit."
     )
 
 

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 # Estimators that take views with unequal row counts, for the complaint that needs them.
-ACCEPT_UNEQUAL_ROWS: tuple[str, ...] = ("CMVNMF",)
+ACCEPT_UNEQUAL_ROWS: tuple[str, ...] = ("SAVuC", "CMVNMF")
 
 FLOATS = (np.float64, np.float32)
 

@@ -2,9 +2,11 @@
 
 Data walk through the rooms in this order: `geometry` of each view, `couplings` of its
 anchors with another view's, `polish` from anchors to rows, `pairs_of_views` with a null
-to compare with, `row_matching`, all views together in `joint`, and `trust`.
+to compare with, `row_matching`, all views together in `joint`, `trust`, the
+`predictability` of a partition from a view, and `fusion` of partitions.
 """
 
 from unaligned.savuc.align import align
+from unaligned.savuc.estimator import SAVuC
 
-__all__ = ["align"]
+__all__ = ["SAVuC", "align"]

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from unaligned.alignment import Alignment
-from unaligned.known_pairs import check_aligned
+from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.parameters import POSITIVE
 from unaligned.progress import say
 from unaligned.savuc.couplings import Effort
@@ -16,7 +16,7 @@ from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.joint import Group, Search, align_views
 from unaligned.views import Views, check_views
 
-__all__ = ["align"]
+__all__ = ["EFFORTS", "align", "align_checked"]
 
 # Population, generations, children, candidates; and how often to try an unsure pair.
 EFFORTS = {
@@ -97,6 +97,18 @@ def align(
     views = check_views(Xs)
     pairs = check_aligned(aligned, views)
     rng = check_random_state(random_state)
+    return align_checked(views, pairs, effort, time_limit, rng, verbose)
+
+
+def align_checked(
+    views: Views,
+    pairs: KnownPairs,
+    effort: str,
+    time_limit: float | None,
+    rng: np.random.RandomState,
+    verbose: int,
+) -> Alignment:
+    """Align views that have come through the door."""
     doubts = np.zeros(len(views))
 
     def report(one: tuple[int, ...], other: tuple[int, ...], trust: float) -> None:
@@ -108,10 +120,8 @@ def align(
     breeding, n_tries = EFFORTS[effort]
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     geometries = [read_geometry(X, rng) for X in views.arrays]
-    groups = align_views(
-        geometries, pairs, Search(breeding, n_tries, deadline, report), rng
-    )
-    return _tell(groups[0], doubts, views)
+    search = Search(breeding, n_tries, deadline, report)
+    return _tell(align_views(geometries, pairs, search, rng)[0], doubts, views)
 
 
 def _tell(group: Group, doubts: Any, views: Views) -> Alignment:

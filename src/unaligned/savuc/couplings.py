@@ -44,6 +44,8 @@ SAMPLE = 1200  # rows of a view that distances are computed between
 GW_TEMPERATURE = 0.02
 LEARNING_TEMPERATURE = 0.05
 N_CORRELATIONS = 10  # directions that self-learning on anchors uses
+MOST_ROWS = 5000  # for k-means on all of them
+TINY = np.float32(1e-30)  # keeps quotients finite
 
 
 def place_anchors(geometry: Geometry, rng: np.random.RandomState) -> Anchors:
@@ -53,7 +55,7 @@ def place_anchors(geometry: Geometry, rng: np.random.RandomState) -> Anchors:
     n_anchors = max(2, min(N_ANCHORS, len(sample) // 5))
     coarse = geometry.points[:, :N_COARSE]
     seed = rng.randint(2**31 - 1)
-    if n > 5000:
+    if n > MOST_ROWS:
         kmeans = MiniBatchKMeans(
             n_anchors, n_init=1, batch_size=2048, random_state=seed
         )
@@ -62,9 +64,7 @@ def place_anchors(geometry: Geometry, rng: np.random.RandomState) -> Anchors:
     owner = kmeans.fit_predict(coarse)
     used, owner = np.unique(owner, return_inverse=True)
     masses = np.bincount(owner) / n
-    means = np.zeros(
-        (len(used), N_COARSE if coarse.shape[1] >= N_COARSE else coarse.shape[1])
-    )
+    means = np.zeros((len(used), coarse.shape[1]))
     np.add.at(means, owner, geometry.coarse)
     means /= np.bincount(owner)[:, None]
     distances = anchor_distances(
@@ -104,9 +104,6 @@ def sinkhorn(plans: Array, a: Array, b: Array, n_iter: int) -> Array:
         plans *= (a / (plans.sum(axis=2) + TINY))[:, :, None]
         plans *= (b / (plans.sum(axis=1) + TINY))[:, None, :]
     return plans
-
-
-TINY = np.float32(1e-30)
 
 
 def keep_distances(plans: Array, one: Anchors, other: Anchors, n_steps: int) -> Array:

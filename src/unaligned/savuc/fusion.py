@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from unaligned.base import cluster_rows
 from unaligned.kernels.scaling import unit_rows
@@ -39,7 +41,10 @@ N_STARTS = 10  # of k-means
 N_SHARED = 40  # directions that views share, at most
 SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
 
+# Rules run on one thread: their matrices are small, and sums come in one order.
 
+
+@threadpool_limits.wrap(limits=1)
 def fuse_views(
     views: list[Any], n_clusters: int, rng: np.random.RandomState
 ) -> NDArray[np.intp]:
@@ -55,15 +60,6 @@ def fuse_views(
     Returns
     -------
     labels : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unaligned.datasets import load_digits_views
-    >>> digits = load_digits_views()
-    >>> views = [X[:200] for X in digits.Xs]
-    >>> fuse_views(views, 10, np.random.RandomState(0)).shape
-    (200,)
     """
     if len(views) == 1:
         return cluster_view(views[0], n_clusters, rng)[0]
@@ -83,6 +79,7 @@ def fuse_views(
     return _extend(views, portraits, chosen, labels)
 
 
+@threadpool_limits.wrap(limits=1)
 def cluster_view(
     X: Any, n_clusters: int, rng: np.random.RandomState
 ) -> tuple[NDArray[np.intp], float]:
@@ -138,16 +135,14 @@ def _extend(
     if len(rest):
         labellers = [fit_labeller(portrait, labels) for portrait in portraits]
         pairs = zip(labellers, views, strict=True)
-        total = sum(one.log_probabilities(X[rest]) for one, X in pairs)
-        extended[rest] = labellers[0].classes[total.argmax(axis=1)]
+        log_shares = [one.log_probabilities(X[rest]) for one, X in pairs]
+        best = np.sum(log_shares, axis=0).argmax(axis=1)
+        extended[rest] = labellers[0].classes[best]
     return extended
 
 
 def appeal(
-    portraits: list[Portrait],
-    labels: Labels,
-    n_clusters: int,
-    half: NDArray[np.bool_],
+    portraits: list[Portrait], labels: Labels, n_clusters: int, half: Array
 ) -> float:
     """Score of a partition: mean over views of log q − ½ log(1 − q).
 
@@ -213,21 +208,10 @@ def _unit_norm(points: Array) -> Array:
 def shared_directions(views: list[Array]) -> tuple[Array, list[Array]]:
     """Directions that views share: generalised canonical correlations.
 
-    Every view is whitened, and all are put side by side. A direction of one view alone
-    has squared singular value 1, one that all V views share has V; it is weighted by
-    where it lies between.
-
-    Parameters
-    ----------
-    views : list of ndarrays of shape (n, d_i)
-        Principal coordinates: centred, and uncorrelated within a view.
-
-    Returns
-    -------
-    common : ndarray of shape (n, r), r at most 40
-    projections : list of ndarrays of shape (n, r)
-        What each view alone says of the same directions; they sum to ``common`` times
-        the singular values.
+    Every view, given by its principal coordinates, is whitened, and all are put side
+    by side. A direction of one view alone has squared singular value 1, one that all V
+    views share has V; it is weighted by where it lies between. The coordinates of the
+    rows along these directions come first; then what each view alone says of them.
     """
     whitened = []
     for points in views:
@@ -254,11 +238,7 @@ def graph_of(near: Labels) -> Any:
 
 
 def spectral(
-    graph: Any,
-    n_clusters: int,
-    rng: np.random.RandomState,
-    *,
-    regularised: bool = False,
+    graph: Any, n_clusters: int, rng: np.random.RandomState, regularised: bool = False
 ) -> Labels:
     """Cluster the rows of a graph by the leading eigenvectors of its random walk.
 
@@ -269,21 +249,45 @@ def spectral(
     if regularised:
         degrees = degrees + degrees.mean()
     root = sparse.diags_array(1 / np.sqrt(degrees))
-    vectors = _leading_vectors(root @ graph @ root, n_clusters, rng)
+    known = _part_vectors(graph, degrees, 0 if regularised else n_clusters)
+    vectors = _leading_vectors(root @ graph @ root, known, n_clusters, rng)
     embedded = unit_rows(vectors) if regularised else root @ vectors
     return _kmeans(embedded * np.sqrt(len(vectors)), n_clusters, rng)
 
 
-def _leading_vectors(matrix: Any, wanted: int, rng: np.random.RandomState) -> Array:
-    n = matrix.shape[0]
-    start = rng.uniform(-1, 1, size=n)
+def _part_vectors(graph: Any, degrees: Array, wanted: int) -> Array:
+    """Eigenvectors of eigenvalue 1: one for each of the largest parts of the graph.
+
+    Known beforehand, they spare the solver an eigenvalue it would count too few of.
+    """
+    _, parts = connected_components(graph, directed=False)
+    largest = np.argsort(-np.bincount(parts), kind="stable")[:wanted]
+    vectors = (parts[:, None] == largest) * np.sqrt(degrees)[:, None]
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=0))
+
+
+def _leading_vectors(
+    matrix: Any, known: Array, wanted: int, rng: np.random.RandomState
+) -> Array:
+    """Leading eigenvectors of a matrix, some of them known."""
+    n, missing = len(known), wanted - known.shape[1]
+    if missing == 0:
+        return known
     if n > 10 * wanted and n > 300:
+
+        def without_known(v: Array) -> Array:
+            return np.asarray(matrix @ v - 2 * (known @ (known.T @ v)))
+
+        start = rng.uniform(-1, 1, size=n)
+        rest = LinearOperator((n, n), matvec=without_known, dtype=np.float64)
         try:
-            vectors = eigsh(matrix, k=wanted, which="LA", v0=start, tol=1e-6)[1]
-            return np.asarray(vectors)
+            found = eigsh(rest, k=missing, which="LA", v0=start, tol=1e-6)[1]
+            return np.hstack([known, found])
         except ArpackNoConvergence:
             pass
-    return np.asarray(eigh(matrix.toarray(), subset_by_index=[n - wanted, n - 1])[1])
+    dense = matrix.toarray() - 2 * known @ known.T
+    found = eigh(dense, subset_by_index=[n - missing, n - 1])[1]
+    return np.hstack([known, found])
 
 
 def _kmeans(points: Array, n_clusters: int, rng: np.random.RandomState) -> Labels:

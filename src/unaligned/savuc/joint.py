@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import KnownPairs
 from unaligned.savuc.couplings import Effort
 from unaligned.savuc.geometry import N_DIRECTIONS, Geometry
 from unaligned.savuc.pairs_of_views import Known, PairFit, align_pair, climb_from
-from unaligned.savuc.row_matching import match_rows
+from unaligned.savuc.row_matching import Matching, match_rows
 from unaligned.savuc.trust import trust_in
 
 __all__ = ["Group", "Search", "align_views", "known_between"]
@@ -68,10 +69,10 @@ def align_views(
         joined = join_groups(one, other, geometries, pairs, search, rng)
         if joined is not None:
             groups = [g for g in groups if g is not one and g is not other] + [joined]
-    for sweep in range(N_SWEEPS):
-        if sweep and time.monotonic() > search.deadline:
-            break
-        groups = [sharpen(g, geometries, pairs, rng) for g in groups]
+    groups = [retie(g, geometries, pairs, rng) for g in groups]
+    for _ in range(N_SWEEPS):
+        if time.monotonic() < search.deadline:
+            groups = [sharpen(g, geometries, pairs, rng) for g in groups]
     return sorted(groups, key=lambda g: (-len(g.views), g.views))
 
 
@@ -81,6 +82,74 @@ def alone(view: int, geometry: Geometry) -> Group:
     return Group(
         (view,), {view: np.arange(n)}, {view: np.ones(n)}, {view: 1.0}, geometry
     )
+
+
+def retie(
+    group: Group,
+    geometries: list[Geometry],
+    pairs: KnownPairs,
+    rng: np.random.RandomState,
+) -> Group:
+    """Match the members of a group of three or more along their strongest ties.
+
+    A view that joined early, by a weak tie, drags the others along where it is wrong.
+    Every two members are matched directly, and the spanning tree of the largest scores
+    tells who is matched through whom.
+    """
+    if len(group.views) < 3:
+        return group
+    ties = {
+        (i, j): rematch(i, j, group.rows, geometries, pairs, rng)
+        for i, j in combinations(group.views, 2)
+    }
+    place = {view: at for at, view in enumerate(group.views)}
+    weights = np.zeros((len(place), len(place)))
+    for (i, j), (strength, _) in ties.items():
+        weights[place[i], place[j]] = -strength  # the largest scores span the tree
+    tree = minimum_spanning_tree(weights).toarray()
+    order, before = breadth_first_order(tree, 0, directed=False)
+    rows, confidence = (
+        {group.views[0]: group.rows[group.views[0]]},
+        {group.views[0]: group.confidence[group.views[0]]},
+    )
+    for at in order[1:]:
+        i, j = group.views[before[at]], group.views[at]
+        if (i, j) in ties:
+            partner, sure = ties[i, j][1]
+        else:
+            partner, sure = turn_round(ties[j, i][1], len(geometries[i].points))
+        here = rows[i]
+        rows[j] = np.where(here >= 0, partner[here], -1)
+        confidence[j] = np.where(here >= 0, confidence[i] * sure[here], 0.0)
+    geometry = join_geometry(group.views, rows, geometries)
+    return group._replace(rows=rows, confidence=confidence, geometry=geometry)
+
+
+def rematch(
+    i: int,
+    j: int,
+    rows: dict[int, Indices],
+    geometries: list[Geometry],
+    pairs: KnownPairs,
+    rng: np.random.RandomState,
+) -> tuple[float, Matching]:
+    """Match two views directly, from the matching they have by now."""
+    known = pairs.between(i, j)
+    one, other = geometries[i].fine, geometries[j].fine
+    both = np.flatnonzero((rows[i] >= 0) & (rows[j] >= 0))
+    cross = one[rows[i][both]].T @ other[rows[j][both]] / len(both)
+    cross, strength = climb_from(cross, one, other, known, rng)
+    return strength, match_rows(cross, one, other, known)
+
+
+def turn_round(matching: Matching, n_rows: int) -> Matching:
+    """Tell a matching from the other side, which has so many rows."""
+    partner = np.full(n_rows, -1, dtype=np.intp)
+    confidence = np.zeros(n_rows)
+    matched = np.flatnonzero(matching.partner >= 0)
+    partner[matching.partner[matched]] = matched
+    confidence[matching.partner[matched]] = matching.confidence[matched]
+    return Matching(partner, confidence)
 
 
 def sharpen(

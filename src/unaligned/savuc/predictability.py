@@ -17,15 +17,7 @@ from unaligned.kernels.neighbors import top_products
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.geometry import column_moments, row_lengths
 
-__all__ = [
-    "Labeller",
-    "Portrait",
-    "draw_halves",
-    "fit_labeller",
-    "information",
-    "portray",
-    "predictability",
-]
+__all__ = ["Labeller", "Portrait", "fit_labeller", "portray", "predictability"]
 
 Array = NDArray[Any]
 Labels = NDArray[np.intp]
@@ -91,16 +83,7 @@ class Portrait(NamedTuple):
 
 
 def portray(X: Any) -> Portrait:
-    """Read a view both ways, and find every row's neighbours.
-
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n, d), n at least 2
-
-    Returns
-    -------
-    Portrait
-    """
+    """Read a view of two or more rows both ways, and find every row's neighbours."""
     X = as_floats(X)
     mean, deviation = column_moments(X)
     scale = np.where(deviation > 0, deviation, np.inf)
@@ -109,7 +92,7 @@ def portray(X: Any) -> Portrait:
 
 
 def as_floats(X: Any) -> Any:
-    """Views as float64, since half floats and small integers overflow or crawl."""
+    """Cast to float64, since half floats and small integers overflow or crawl."""
     return X.astype(np.float64) if sparse.issparse(X) else np.asarray(X, np.float64)
 
 
@@ -214,15 +197,10 @@ class Discriminant(NamedTuple):
 
 
 def fit_discriminant(points: Array, labels: Labels, n_clusters: int) -> Discriminant:
-    """Class means, class shares, and a ridged covariance within classes.
-
-    A class without rows is never predicted.
-    """
+    """Fit means, shares and one covariance; an empty class is never predicted."""
     n, d = points.shape
-    # Sums over classes as a product with the table of memberships.
-    members = sparse.csr_array(
-        (np.ones(n), (labels, np.arange(n))), shape=(n_clusters, n)
-    )
+    places = labels, np.arange(n)
+    members = sparse.csr_array((np.ones(n), places), shape=(n_clusters, n))
     sizes = np.bincount(labels, minlength=n_clusters)
     means = (members @ points) / np.maximum(sizes, 1)[:, None]
     within = points.T @ points / n - (means * (sizes / n)[:, None]).T @ means
@@ -255,12 +233,7 @@ def predictability(
     n_clusters : int
         At least 2.
     half : boolean mask of shape (n,)
-        The rows a discriminant is fitted on to be asked about the others, and the
-        other way round.
-
-    Returns
-    -------
-    float
+        The rows a discriminant is fitted on to be asked about the others, and back.
     """
     points = portrait.standard.principal
     told = np.empty_like(labels)
@@ -311,10 +284,6 @@ def fit_labeller(X: Any, labels: Array) -> Labeller:
     X : ndarray, CSR array or Portrait of n rows, n at least 2
     labels : ndarray of shape (n,)
 
-    Returns
-    -------
-    Labeller
-
     Examples
     --------
     >>> import numpy as np
@@ -324,6 +293,5 @@ def fit_labeller(X: Any, labels: Array) -> Labeller:
     """
     portrait = X if isinstance(X, Portrait) else portray(X)
     classes, positions = np.unique(labels, return_inverse=True)
-    points = portrait.standard.principal
-    discriminant = fit_discriminant(points, positions, len(classes))
-    return Labeller(classes, portrait, positions, discriminant)
+    known = portrait.standard.principal, positions, len(classes)
+    return Labeller(classes, portrait, positions, fit_discriminant(*known))

@@ -1,0 +1,211 @@
+"""The estimator SAVuC."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import StrOptions
+
+from unaligned.alignment import Alignment
+from unaligned.base import Iterate, NewRowsMixin, ViewClusterer
+from unaligned.known_pairs import KnownPairs
+from unaligned.parameters import COMMON, POSITIVE
+from unaligned.savuc.align import EFFORTS, align_checked
+from unaligned.savuc.fusion import cluster_view, fuse_views
+from unaligned.savuc.predictability import fit_labeller
+from unaligned.views import Views
+
+__all__ = ["SAVuC"]
+
+Labels = NDArray[np.intp]
+
+
+class State(NamedTuple):
+    """What a fit finds."""
+
+    alignment: Alignment
+    view_labels: list[Labels]
+    fused: tuple[int, ...]
+    """Views whose labels mean the same: those aligned with the template, and it."""
+
+
+class SAVuC(NewRowsMixin, ViewClusterer):
+    """Structure-first view-unaligned clustering: align for real, or say that it cannot.
+
+    Finds which rows of the views belong together (`unaligned.align`), fuses partitions
+    of the views that can be trusted into one, chosen by how well every view predicts
+    it, and labels every row of every view. A view that cannot be aligned is labelled
+    from its own structure alone: its trust is below 0.5, it is not in
+    ``fused_views_``, and its clusters have nothing to do with those of the others.
+
+    Parameters
+    ----------
+    n_clusters : int, default=10
+    effort : {"quick", "normal", "thorough"}, default="normal"
+        How hard to search for the correspondence.
+    time_limit : float, default=None
+        Seconds after which no further pair of views is tried.
+    view_sizes : sequence of int, default=None
+        Columns of each view where ``fit`` gets one 2-D array.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        Whether to print a line per pair of views.
+
+    Attributes
+    ----------
+    labels_ : ndarray
+        Cluster of every row of the first view.
+    view_labels_ : list of ndarray
+        Cluster of every row of each view, in that view's own row order.
+    fused_views_ : tuple of int
+        Views whose clusters have common names; just the template where none is trusted.
+    single_view_labels_ : list of ndarray
+        Clusters of each view from its own structure alone: what fusion has to beat.
+    template_ : int
+        The view that the others were aligned to; where none can be, the one whose own
+        clusters are predicted best from it.
+    alignment_ : Alignment
+        Row correspondence, confidence and trust.
+    n_views_, n_features_per_view_, view_names_in_, n_features_in_
+        What was fitted.
+
+    See Also
+    --------
+    unaligned.align : The correspondence alone.
+    unaligned.PAVuC : The paper's method.
+
+    Notes
+    -----
+    Views may have different numbers of rows. Rows without a partner are labelled by
+    what the labelled rows of their own view look like, and so are new rows in
+    ``predict``.
+
+    Examples
+    --------
+    >>> from unaligned import SAVuC
+    >>> from unaligned.datasets import load_digits_views, unalign
+    >>> digits = load_digits_views()
+    >>> views = [digits.Xs[0][:300], digits.Xs[3][:300]]
+    >>> data = unalign(views, random_state=0)
+    >>> SAVuC(10, effort="quick", random_state=0).fit(data.Xs).fused_views_
+    (0, 1)
+    """
+
+    _accepts_unequal_rows = True
+    _single_view_labels: list[Labels] | None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: COMMON[name] for name in COMMON if name != "n_init"},
+        "effort": [StrOptions(set(EFFORTS))],
+        "time_limit": [POSITIVE, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 10,
+        *,
+        effort: str = "normal",
+        time_limit: float | None = None,
+        view_sizes: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.effort = effort
+        self.time_limit = time_limit
+        self.view_sizes = view_sizes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _iterate(
+        self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
+    ) -> Iterator[Iterate]:
+        alignment = align_checked(
+            views, pairs, self.effort, self.time_limit, rng, self.verbose
+        )
+        fused = tuple(int(i) for i in np.flatnonzero(alignment.trust >= 0.5))
+        own = {
+            i: cluster_view(views.arrays[i], self.n_clusters, rng)
+            for i in range(len(views))
+            if len(fused) == 1 or i not in fused
+        }
+        labels = {i: found for i, (found, _) in own.items()}
+        if len(fused) > 1:
+            labels |= label_together(views, alignment, fused, self.n_clusters, rng)
+        else:
+            best = max(own, key=lambda i: own[i][1])
+            alignment = nobody_aligned(best, alignment, views)
+            fused = (best,)
+        view_labels = [labels[i] for i in range(len(views))]
+        yield Iterate(State(alignment, view_labels, fused), None, converged=True)
+
+    def _describe(
+        self, state: State, views: Views, pairs: KnownPairs, seed: int
+    ) -> dict[str, Any]:
+        return {
+            "labels_": state.view_labels[0],
+            "view_labels_": state.view_labels,
+            "template_": state.alignment.template,
+            "alignment_": state.alignment,
+            "fused_views_": state.fused,
+            "_labellers": [
+                fit_labeller(X, labels)
+                for X, labels in zip(views.arrays, state.view_labels, strict=True)
+            ],
+            "_views": views.arrays,
+            "_single_view_labels": None,
+            "_seed": seed,
+        }
+
+    def _predict_rows(self, X: Any, view: int) -> Labels:
+        return np.asarray(self._labellers[view].predict(X), dtype=np.intp)
+
+    @property
+    def single_view_labels_(self) -> list[Labels]:
+        """Clusters of each view from its own structure, computed when asked for."""
+        if self._single_view_labels is None:
+            self._single_view_labels = [
+                cluster_view(X, self.n_clusters, np.random.RandomState(self._seed))[0]
+                for X in self._views
+            ]
+        return self._single_view_labels
+
+
+def label_together(
+    views: Views,
+    alignment: Alignment,
+    fused: tuple[int, ...],
+    n_clusters: int,
+    rng: np.random.RandomState,
+) -> dict[int, Labels]:
+    """Label fused views: in common where rows are matched, by likeness elsewhere."""
+    rows = {i: alignment.permutations[i] for i in fused}
+    complete = np.all([rows[i] >= 0 for i in fused], axis=0)
+    beside = [views.arrays[i][rows[i][complete]] for i in fused]
+    together = fuse_views(beside, n_clusters, rng)
+    labels = {}
+    for i, X in zip(fused, beside, strict=True):
+        found = np.empty(views.n_rows[i], dtype=np.intp)
+        matched = rows[i][complete]
+        found[matched] = together
+        rest = np.setdiff1d(np.arange(len(found)), matched)
+        if rest.size:
+            found[rest] = fit_labeller(X, together).predict(views.arrays[i][rest])
+        labels[i] = found
+    return labels
+
+
+def nobody_aligned(template: int, alignment: Alignment, views: Views) -> Alignment:
+    """Tell the same refusal with another view as template."""
+    n = views.n_rows[template]
+    inside = range(len(views))
+    return Alignment(
+        template,
+        [np.arange(n) if i == template else np.full(n, -1) for i in inside],
+        [np.full(n, float(i == template)) for i in inside],
+        np.array(
+            [1.0 if i == template else min(alignment.trust[i], 0.49) for i in inside]
+        ),
+        views.names,
+    )

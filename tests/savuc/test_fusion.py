@@ -1,0 +1,254 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.metrics import adjusted_rand_score
+
+from unaligned.metrics import clustering_accuracy
+from unaligned.savuc.fusion import (
+    _fused_partitions,
+    _own_partitions,
+    appeal,
+    cluster_view,
+    consensus,
+    fuse_views,
+    graph_of,
+    shared_directions,
+    spectral,
+)
+from unaligned.savuc.predictability import draw_halves, nearest, portray, predictability
+
+
+def rng(seed=0):
+    return np.random.RandomState(seed)
+
+
+def make_blobs(n=90, k=3, widths=(5, 4, 6), spread=0.3, seed=0):
+    draw = rng(seed)
+    y = np.arange(n) % k
+    Xs = [3 * draw.normal(size=(k, d))[y] for d in widths]
+    return [X + spread * draw.normal(size=X.shape) for X in Xs], y
+
+
+def complementary(n=300, seed=0):
+    """Two views of four classes: one tells 0, 1 from 2, 3, the other 0, 2 from 1, 3."""
+    draw = rng(seed)
+    y = np.arange(n) % 4
+    Xs = []
+    for side in (y // 2, y % 2):
+        X = draw.normal(size=(n, 10))
+        X[:, 0] += 8 * side
+        X[:, 1] -= 8 * side
+        Xs.append(X)
+    return Xs, y
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_separated_classes_are_found(kind):
+    Xs, y = make_blobs()
+    assert clustering_accuracy(y, fuse_views([*map(kind, Xs)], 3, rng())) == 1
+    for X in Xs:
+        labels, quality = cluster_view(kind(X), 3, rng())
+        assert clustering_accuracy(y, labels) == 1
+        assert quality > 0.9
+
+
+def test_views_that_complement_each_other_are_better_together():
+    Xs, y = complementary()
+    together = clustering_accuracy(y, fuse_views(Xs, 4, rng()))
+    alone = [clustering_accuracy(y, cluster_view(X, 4, rng())[0]) for X in Xs]
+    assert together > 0.95
+    assert max(alone) < 0.75
+
+
+def test_quality_prefers_the_view_that_shows_classes():
+    Xs, _ = make_blobs()
+    noise = rng(1).normal(size=(90, 5))
+    assert cluster_view(Xs[0], 3, rng())[1] > cluster_view(noise, 3, rng())[1] + 0.1
+
+
+def test_one_view_is_clustered_as_one_view():
+    X = make_blobs(spread=2)[0][0]
+    assert (fuse_views([X], 3, rng()) == cluster_view(X, 3, rng())[0]).all()
+
+
+def test_the_same_seed_gives_the_same_labels():
+    Xs, _ = make_blobs(n=400, k=4, spread=3)
+    one, other = (fuse_views(Xs, 4, rng(5)) for _ in range(2))
+    assert (one == other).all()
+    (one, q1), (other, q2) = (cluster_view(Xs[0], 4, rng(5)) for _ in range(2))
+    assert (one == other).all()
+    assert q1 == q2
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_more_rows_than_are_worked_on(kind, monkeypatch):
+    monkeypatch.setattr("unaligned.savuc.fusion.N_ROWS", 120)
+    Xs, y = complementary(n=1000)
+    views = [*map(kind, Xs)]
+    assert clustering_accuracy(y, fuse_views(views, 4, rng())) > 0.95
+    labels, _ = cluster_view(kind(make_blobs(n=1000)[0][0]), 3, rng())
+    assert clustering_accuracy(np.arange(1000) % 3, labels) > 0.99
+
+
+def test_beyond_fifteen_hundred_rows():
+    Xs, y = make_blobs(n=1700, widths=(4, 3))
+    labels = fuse_views(Xs, 3, rng())
+    assert labels.shape == (1700,)
+    assert clustering_accuracy(y, labels) > 0.99
+
+
+def test_the_pool_has_as_many_partitions_as_specified():
+    Xs, y = make_blobs(spread=2)
+    portraits = [portray(X) for X in Xs]
+    assert len([*_own_partitions(portraits[0], 3, rng())]) == 7
+    assert len(fused := [*_fused_partitions(portraits, 3, rng())]) == 19
+    assert min(adjusted_rand_score(y, labels) for labels in fused) > 0.3
+
+
+def test_appeal_is_a_mean_over_views():
+    Xs, y = make_blobs(spread=4)
+    half = draw_halves(len(y), rng())
+    portraits = [portray(X) for X in Xs]
+    q = np.array([predictability(portrait, y, 3, half) for portrait in portraits])
+    expected = np.mean(np.log(q / np.sqrt(1 - q)))
+    assert appeal(portraits, y, 3, half) == pytest.approx(expected)
+
+
+def test_consensus_outvotes_errors():
+    y = np.repeat(np.arange(4), 25)
+    draw = rng()
+    partitions = []
+    for _ in range(7):
+        noisy = np.where(draw.uniform(size=100) < 0.2, draw.randint(4, size=100), y)
+        partitions.append(draw.permutation(4)[noisy])
+    assert max(adjusted_rand_score(y, p) for p in partitions) < 0.85
+    assert adjusted_rand_score(y, consensus(partitions, 4, rng())) > 0.95
+
+
+def test_consensus_of_one_opinion_is_that_opinion():
+    y = np.arange(30) % 3
+    swapped = np.array([2, 0, 1])[y]
+    assert adjusted_rand_score(y, consensus([y, swapped, y], 3, rng())) == 1
+
+
+def test_shared_directions_are_those_in_all_views():
+    draw = rng()
+    n, V = 4000, 3
+    common = draw.normal(size=(n, 2))
+    views = []
+    for _ in range(V):
+        mixed = np.hstack([common, draw.normal(size=(n, 3))])
+        mixed = mixed @ np.linalg.qr(draw.normal(size=(5, 5)))[0]
+        mixed -= mixed.mean(axis=0)
+        left, s, _ = np.linalg.svd(mixed, full_matrices=False)
+        views.append(left * s)
+    found, projections = shared_directions(views)
+    strong = np.linalg.norm(found, axis=0) > 0.5
+    assert strong.tolist()[:2] == [True, True]
+    assert strong.sum() == 2
+    # They span what was put into all views.
+    basis = np.linalg.qr(found[:, :2])[0]
+    centred = common - common.mean(axis=0)
+    inside = np.linalg.norm(basis.T @ centred) / np.linalg.norm(centred)
+    assert inside > 0.99
+    total = sum(projections)
+    lengths = np.linalg.norm(total, axis=0) / np.linalg.norm(found, axis=0)
+    np.testing.assert_allclose(total / lengths, found, atol=1e-8)
+
+
+def test_shared_directions_of_two_views_are_canonical_correlations():
+    draw = rng()
+    n = 500
+    one, other = (np.linalg.qr(draw.normal(size=(n, 4)))[0] for _ in range(2))
+    one, other = one - one.mean(axis=0), other - other.mean(axis=0)
+    one, other = np.linalg.qr(one)[0], np.linalg.qr(other + 0.1 * one)[0]
+    correlations = np.linalg.svd(one.T @ other, compute_uv=False)
+    # Equal variances: whitening with ridge .03 divides squares by 1.03.
+    expected = (1 + correlations) / 1.03 - 1
+    found = np.linalg.norm(shared_directions([one, other])[0], axis=0)
+    np.testing.assert_allclose(found, expected[expected > 0], rtol=1e-6)
+
+
+def test_views_without_anything_shared_have_directions_all_the_same():
+    flat = [np.zeros((10, 2)), np.zeros((10, 3))]
+    common, projections = shared_directions(flat)
+    assert np.isfinite(common).all()
+    assert all(p.shape == common.shape for p in projections)
+
+
+def test_graph_is_symmetric_and_counts_neighbors():
+    near = nearest(rng().normal(size=(50, 4)))
+    expected = np.zeros((50, 50))
+    for i, row in enumerate(near):
+        expected[i, row] += 0.5
+        expected[row, i] += 0.5
+    np.testing.assert_allclose(graph_of(near).toarray(), expected)
+
+
+@pytest.mark.parametrize("n", [90, 600])
+@pytest.mark.parametrize("regularised", [False, True])
+def test_parts_of_a_graph_are_clusters(n, regularised):
+    X = make_blobs(n=n, spread=0.1)[0][0]
+    graph = graph_of(nearest(X))
+    n_parts, parts = connected_components(graph)
+    assert n_parts == 3
+    labels = spectral(graph, 3, rng(), regularised=regularised)
+    assert adjusted_rand_score(parts, labels) == 1
+
+
+def test_spectral_survives_an_eigensolver_that_gives_up(monkeypatch):
+    from scipy.sparse.linalg import ArpackNoConvergence
+
+    def gives_up(*args, **kwargs):
+        raise ArpackNoConvergence("no", np.empty(0), np.empty((0, 0)))
+
+    X, y = make_blobs(n=400)[0][0], np.arange(400) % 3
+    monkeypatch.setattr("unaligned.savuc.fusion.eigsh", gives_up)
+    assert clustering_accuracy(y, spectral(graph_of(nearest(X)), 3, rng())) == 1
+
+
+@pytest.mark.parametrize(
+    ("n", "k"), [(1, 1), (1, 3), (2, 2), (5, 1), (5, 4), (8, 8), (14, 13), (17, 30)]
+)
+def test_few_rows_and_many_clusters(n, k):
+    views = [rng(0).normal(size=(n, 3)), sparse.csr_array(rng(1).normal(size=(n, 2)))]
+    for labels in (fuse_views(views, k, rng()), cluster_view(views[0], k, rng())[0]):
+        assert labels.shape == (n,)
+        assert labels.dtype == np.intp
+        assert labels.min() >= 0
+        assert labels.max() < k
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("case", ["equal", "empty", "few distinct", "one column"])
+def test_degenerate_views(case, kind):
+    views = {
+        "equal": [np.ones((40, 3)), np.ones((40, 2))],
+        "empty": [np.zeros((40, 3)), rng().normal(size=(40, 2))],
+        "few distinct": [np.eye(3)[np.arange(40) % 3], np.eye(3)[np.arange(40) % 3]],
+        "one column": [np.arange(40.0)[:, None], rng().normal(size=(40, 1))],
+    }[case]
+    views = [*map(kind, views)]
+    labels = fuse_views(views, 5, rng())
+    assert labels.shape == (40,)
+    assert {*labels} <= {*range(5)}
+    for X in views:
+        labels, quality = cluster_view(X, 5, rng())
+        assert labels.shape == (40,)
+        assert 0.01 <= quality <= 0.99
+
+
+def test_wide_sparse_views():
+    draw = rng()
+    y = np.arange(150) % 3
+    topics = draw.uniform(size=(3, 3000)) < 0.02
+    Xs = [sparse.csr_array(draw.poisson(0.002 + topics[y] * 0.5)) for _ in range(2)]
+    assert clustering_accuracy(y, fuse_views(Xs, 3, rng())) > 0.95
+
+
+def test_caller_keeps_the_views_as_they_were():
+    Xs, _ = make_blobs()
+    before = [X.copy() for X in Xs]
+    fuse_views(Xs, 3, rng())
+    assert all((kept == X).all() for X, kept in zip(Xs, before, strict=True))

@@ -1,0 +1,85 @@
+"""SAVuC as a user meets it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from unaligned import SAVuC
+from unaligned.datasets import load_digits_views, unalign
+from unaligned.metrics import clustering_scores
+
+
+@pytest.fixture(scope="module")
+def digits():
+    data = load_digits_views()
+    return [data.Xs[i][:400] for i in (0, 3)], data.y[:400]
+
+
+@pytest.fixture(scope="module")
+def fitted(digits):
+    shuffled = unalign(*digits, random_state=0)
+    return SAVuC(10, effort="quick", random_state=0).fit(shuffled.Xs), shuffled
+
+
+def test_every_row_of_every_view_gets_a_label_that_means_something(fitted):
+    model, shuffled = fitted
+    assert model.fused_views_ == (0, 1)
+    for y, labels in zip(shuffled.ys, model.view_labels_, strict=True):
+        assert clustering_scores(y, labels)["acc"] > 0.6
+    assert model.labels_ is model.view_labels_[0]
+
+
+def test_partners_share_their_label(fitted):
+    model, _ = fitted
+    rows = model.alignment_.permutations
+    assert_array_equal(model.view_labels_[0][rows[0]], model.view_labels_[1][rows[1]])
+
+
+def test_single_views_are_the_floor_and_kept(fitted):
+    model, shuffled = fitted
+    alone = model.single_view_labels_
+    assert [labels.shape for labels in alone] == [(400,), (400,)]
+    assert model.single_view_labels_ is alone
+    assert clustering_scores(shuffled.ys[0], alone[0])["acc"] > 0.5
+
+
+def test_predict_agrees_with_the_labels(fitted):
+    model, shuffled = fitted
+    for i, X in enumerate(shuffled.Xs):
+        assert np.mean(model.predict(X, view=i) == model.view_labels_[i]) > 0.9
+
+
+def test_unrelated_views_are_labelled_from_their_own_structure(digits):
+    (pixels, _), y = digits
+    rng = np.random.RandomState(0)
+    noise = np.column_stack([rng.permutation(column) for column in pixels.T])
+    model = SAVuC(10, effort="quick", random_state=0).fit([noise, pixels])
+    assert model.fused_views_ == (model.template_,) == (1,)
+    assert (model.alignment_.permutations[0] == -1).all()
+    assert model.alignment_.trust[0] < 0.5
+    assert clustering_scores(y, model.view_labels_[1])["acc"] > 0.5
+    assert len(model.view_labels_[0]) == 400
+
+
+def test_rows_without_partner_are_labelled_too(digits):
+    shuffled = unalign(*digits, random_state=0)
+    Xs = [shuffled.Xs[0], shuffled.Xs[1][:330]]
+    model = SAVuC(10, effort="quick", random_state=0).fit(Xs)
+    assert [len(labels) for labels in model.view_labels_] == [400, 330]
+    assert len(model.fused_views_) == 2
+    assert clustering_scores(shuffled.ys[0], model.view_labels_[0])["acc"] > 0.55
+
+
+def test_known_pairs_are_kept(digits):
+    shuffled = unalign(*digits, ratio=0.5, random_state=0)
+    p = shuffled.n_aligned
+    model = SAVuC(10, effort="quick", random_state=0).fit(shuffled.Xs, aligned=p)
+    for rows in model.alignment_.permutations:
+        assert_array_equal(rows[:p], np.arange(p))
+
+
+def test_the_same_seed_gives_the_same_labels(digits):
+    Xs = [X[:120] for X in digits[0]]
+    fits = [SAVuC(5, effort="quick", random_state=1).fit(Xs) for _ in range(2)]
+    for one, other in zip(*(model.view_labels_ for model in fits), strict=True):
+        assert_array_equal(one, other)
