@@ -1,7 +1,10 @@
 """``align`` as a user meets it."""
 
+import json
+
 import numpy as np
 import pytest
+from conftest import ROOT
 from scipy import sparse
 
 from unaligned import align
@@ -138,6 +141,20 @@ def test_trust_grows_with_the_gain_and_asks_more_of_many_rows():
         assert trust[0] < 0.01
         assert trust[-1] > 0.99
     assert trust_in(0.1, 200) > 0.5 > trust_in(0.1, 2000)
+
+
+def test_no_recorded_pair_is_trusted_without_reason():
+    # What benchmarks/trust.py measured: the constants of trust must go with it.
+    lines = (ROOT / "benchmarks" / "results" / "trust.jsonl").read_text().splitlines()
+    results = [json.loads(line) for line in lines]
+    unrelated = [r for r in results if r["kind"] in ("cross", "columns")]
+    assert len(unrelated) > 100
+    assert not [r for r in unrelated if trust_in(r["gain"], r["rows"]) > 0.1]
+    for r in results:
+        if r["kind"] == "true" and trust_in(r["gain"], r["rows"]) >= 0.5:
+            assert r["same class"] >= 3 * r["chance"]
+        if r.get("same object", 0) > 0.5:
+            assert trust_in(r["gain"], r["rows"]) > 0.8
 
 
 def test_pairs_known_between_members_hold_between_groups():

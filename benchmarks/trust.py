@@ -1,0 +1,149 @@
+"""Where trust turns: gains of right, wrong and unrelated pairs of views.
+
+``python -m benchmarks.trust`` aligns 230 pairs of views and writes a JSON line for each
+to ``benchmarks/results/trust.jsonl``: views of one dataset with their rows shuffled
+(true), views of two datasets (cross), views with every column permuted on its own
+(columns), and views of different objects of one dataset (disjoint). ``$UNALIGNED_DATA``
+names the folder with the files; ``--jobs`` spreads the pairs over processes.
+"""
+
+import argparse
+import json
+import os
+from multiprocessing import Pool
+from pathlib import Path
+
+# Before NumPy is loaded: processes side by side need one thread each.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from scipy import sparse
+
+from unaligned.datasets import load
+from unaligned.metrics import category_alignment_chance
+from unaligned.savuc.align import EFFORTS
+from unaligned.savuc.geometry import read_geometry
+from unaligned.savuc.pairs_of_views import align_pair
+from unaligned.savuc.row_matching import match_rows
+
+RESULTS = Path(__file__).parent / "results" / "trust.jsonl"
+N_VIEWS = {
+    "Handwritten": 6,
+    "Reuters-1200": 5,
+    "ORL": 4,
+    "MSRC-v1": 5,
+    "BBCSport": 2,
+    "100Leaves": 3,
+    "Caltech101-20-recon": 6,
+    "CIFAR10-10k-recon": 3,
+    "ProteinFold": 12,
+    "Wiki": 2,
+    "scGEM": 2,
+    "sciCAR-A549": 2,
+}
+RELATED = [  # views known to share their geometry
+    ("Handwritten", 0, 4),
+    ("Handwritten", 0, 2),
+    ("Handwritten", 2, 4),
+    ("Reuters-1200", 0, 1),
+    ("Reuters-1200", 2, 3),
+    ("CIFAR10-10k-recon", 0, 2),
+    ("CIFAR10-10k-recon", 0, 1),
+    ("Caltech101-20-recon", 3, 4),
+    ("Caltech101-20-recon", 3, 5),
+    ("MSRC-v1", 3, 4),
+    ("MSRC-v1", 1, 2),
+    ("ORL", 1, 3),
+    ("BBCSport", 0, 1),
+]
+
+
+def cases():
+    """List (kind, view, view, rows, seed), large ones first."""
+    rng = np.random.RandomState(0)
+    views = [(name, i) for name, count in N_VIEWS.items() for i in range(count)]
+    found = []
+    for seed in range(100):
+        a, b = (views[at] for at in rng.choice(len(views), 2, replace=False))
+        if a[0] != b[0]:
+            found.append(("cross", a, b, int(rng.choice([200, 400, 700, 1200])), seed))
+    for name, i, j in RELATED:
+        a, b = (name, i), (name, j)
+        found += [("true", a, b, n, seed) for n in (300, 1200, 2000) for seed in (0, 1)]
+        found += [(k, a, b, n, 2) for k in ("columns", "disjoint") for n in (300, 1200)]
+    for seed in range(10):
+        i, j = (int(at) for at in rng.choice(12, 2, replace=False))
+        found.append(("true", ("ProteinFold", i), ("ProteinFold", j), 700, seed))
+    return sorted(found, key=lambda case: -case[3])
+
+
+def run(case):
+    """Align one pair of views."""
+    kind, (name_a, i), (name_b, j), most, seed = case
+    rng = np.random.RandomState(seed)
+    a, b = load(name_a), load(name_b)
+    rows_a, rows_b = rng.permutation(len(a.y)), rng.permutation(len(b.y))
+    if kind != "cross":
+        half = len(rows_a) // 2
+        rows_b = rng.permutation(rows_a[:most])
+        if kind == "disjoint":
+            rows_a, rows_b = rows_a[:half], rows_a[half : 2 * half]
+    n = min(most, len(rows_a), len(rows_b))
+    rows_a, rows_b = rows_a[:n], rows_b[:n]
+    X, Z = (dense(v.Xs[at][rows]) for v, at, rows in ((a, i, rows_a), (b, j, rows_b)))
+    if kind == "columns":
+        Z = np.column_stack([rng.permutation(column) for column in Z.T])
+    one, other = read_geometry(X, rng), read_geometry(Z, rng)
+    fit = align_pair(one, other, EFFORTS["normal"][0], rng)
+    result = {"kind": kind, "one": [name_a, i], "other": [name_b, j], "rows": n}
+    result |= {"seed": seed, "gain": round(fit.gain, 4)}
+    if kind != "cross":
+        partner = match_rows(fit.cross, one.fine, other.fine).partner
+        y_a, y_b = a.y[rows_a], b.y[rows_b]
+        result["same class"] = round(float(np.mean(y_a == y_b[partner])), 3)
+        result["chance"] = round(category_alignment_chance(y_a, y_b), 3)
+        result["same object"] = round(float(np.mean(rows_a == rows_b[partner])), 3)
+    return result
+
+
+def dense(X):
+    """Rows of a view as float64."""
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+
+
+def main():
+    """Run all cases and print the largest and smallest gains of each kind."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    with Pool(arguments.jobs) as pool:
+        results = list(pool.imap(run, cases()))
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text("".join(json.dumps(result) + "\n" for result in results))
+    summarise(results)
+
+
+def summarise(results):
+    """Print the range of gains for each kind and size."""
+    for kind in ("cross", "columns", "disjoint", "true, wrong", "true, right"):
+        for low, high in ((0, 450), (450, 1000), (1000, 5000)):
+            gains = sorted(
+                r["gain"]
+                for r in results
+                if kind_of(r) == kind and low < r["rows"] <= high
+            )
+            if gains:
+                ends = f"{gains[0]:.3f} to {gains[-1]:.3f}"
+                print(f"{kind:12} {low:5}–{high:<5} {len(gains):3} pairs, gain {ends}")
+
+
+def kind_of(result):
+    """Kind of a result; a true pair is right if aligned 3 times better than chance."""
+    if result["kind"] != "true":
+        return result["kind"]
+    right = result["same class"] >= 3 * result["chance"]
+    return "true, right" if right else "true, wrong"
+
+
+if __name__ == "__main__":
+    main()
