@@ -64,6 +64,7 @@ def run(name, dataset, n_shuffles):
     mean = np.mean(scores, axis=(0, 1))
     return {
         "method": name,
+        "reconstruction": getattr(METHODS[name], "reconstruction", False),
         "dataset": dataset,
         "parameters": parameters,
         "shuffles": n_shuffles,

@@ -89,10 +89,16 @@ def scores_table():
         setting = ", ".join(f"{key}={value:g}" for key, value in chosen) or "defaults"
         if result["scored"] != "template":
             setting += f"; {result['scored']}"
-        lines.append(
-            f"| `{name}` | {dataset} | {scores(result)} | {scores(row)} | {setting} | "
-            f"{result['seconds']:.1f} |"
-        )
+        mark = " (reconstruction)" if result["reconstruction"] else ""
+        cells = [
+            f"`{name}`{mark}",
+            dataset,
+            scores(result),
+            scores(row),
+            setting,
+            f"{result['seconds']:.1f}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
