@@ -17,6 +17,7 @@ from unaligned.alignment import Alignment
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.metrics import (
     category_alignment_chance,
+    category_alignment_rate,
     clustering_scores,
     single_view_scores,
 )
@@ -99,14 +100,16 @@ def _run(
     progress.update(task, completed=model.max_iter)
     t, ys = model.template_, shuffled.ys
     alignment = found or model.alignment_
-    pairs = [
-        (i, alignment.pairs(i, alignment.template))
-        for i in range(len(ys))
-        if i != alignment.template
-    ]
     y_t = ys[alignment.template]
-    rates = [np.mean(ys[i][rows] == y_t[at]) for i, (rows, at) in _columns(pairs)]
-    chances = [category_alignment_chance(ys[i], y_t) for i, _ in _columns(pairs)]
+    matched = [
+        i
+        for i, rows in enumerate(alignment.permutations)
+        if i != alignment.template and (rows >= 0).any()
+    ]
+    rates = [
+        category_alignment_rate(ys[i], y_t, alignment.permutations[i]) for i in matched
+    ]
+    chances = [category_alignment_chance(ys[i], y_t) for i in matched]
     return _Result(
         clustering_scores(ys[t], model.view_labels_[t]),
         clustering_scores(ys[t], model.single_view_labels_[t]),
@@ -114,11 +117,6 @@ def _run(
         float(np.mean(chances)),
         seconds,
     )
-
-
-def _columns(pairs: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
-    """Pairs of the views that have any, as two columns."""
-    return [(i, rows.T) for i, rows in pairs if len(rows)]
 
 
 def _table(results: dict[str, _Result], best: dict[str, float]) -> Table:

@@ -383,6 +383,7 @@ def test_optimal_asks_for_memory_first(monkeypatch):
 
 def test_invert():
     np.testing.assert_array_equal(invert(np.array([3, 0, 1]), 5), [1, 2, -1, 0, -1])
+    np.testing.assert_array_equal(invert(np.array([-1, 2, -1, 0]), 3), [3, -1, 1])
     permutation = np.random.default_rng(9).permutation(50)
     np.testing.assert_array_equal(invert(permutation, 50), np.argsort(permutation))
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from unaligned.base import Iterate, cluster_rows
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
+from unaligned.kernels.anchor_graphs import misfit, update_graph
 from unaligned.kernels.procrustes import polar_factor
-from unaligned.kernels.residual import sum_of_squares
 from unaligned.kernels.scaling import standardize
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
@@ -38,23 +38,9 @@ class State(NamedTuple):
     objective: float
 
 
-def update_graph(X: Array, anchors: Array, alpha: float) -> Array:
-    """Minimise ‖x − zA‖² + α‖z‖² over the simplex for every row x, where A Aᵀ = I.
-
-    As in the authors' program, the same formula serves where A Aᵀ is not the identity:
-    in the first iteration, and if there are more anchors than features.
-    """
-    return project_simplex(X @ anchors.T / (1 + alpha))
-
-
 def update_anchors(X: Array, graph: Array) -> Array:
     """Minimise ‖X − Z A‖² over A with A Aᵀ = I."""
     return polar_factor(graph.T @ X)
-
-
-def misfit(X: Array, anchors: Array, graph: Array, alpha: float) -> float:
-    """Error e_ir of one graph: ‖X − Z A‖² + α‖Z‖²."""
-    return sum_of_squares(X - graph @ anchors) + alpha * sum_of_squares(graph)
 
 
 def update_weights(errors: Array, lam: float) -> Array:

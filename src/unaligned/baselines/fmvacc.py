@@ -15,9 +15,9 @@ from sklearn.utils._param_validation import StrOptions
 
 from unaligned.base import Iterate, cluster_rows
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
+from unaligned.kernels.anchor_graphs import misfit, update_graph
 from unaligned.kernels.graph_matching import match_graphs
 from unaligned.kernels.procrustes import polar_factor
-from unaligned.kernels.residual import sum_of_squares
 from unaligned.kernels.scaling import standardize, unit_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
@@ -65,20 +65,6 @@ def update_anchors(X: Array, graph: Array) -> Array:
         return polar_factor(target)
     free: Array = np.linalg.pinv(graph.T @ graph, hermitian=True) @ target
     return free
-
-
-def update_graph(X: Array, anchors: Array, beta: float) -> Array:
-    """Minimise ‖x − zA‖² + β‖z‖² over the simplex for every row x, where A Aᵀ = I.
-
-    As in the authors' program, the same formula serves where there are more anchors
-    than features, and then is no minimiser.
-    """
-    return project_simplex(X @ anchors.T / (1 + beta))
-
-
-def misfit(X: Array, anchors: Array, graph: Array, beta: float) -> float:
-    """Objective of one view: ‖X − Z A‖² + β‖Z‖²."""
-    return sum_of_squares(X - graph @ anchors) + beta * sum_of_squares(graph)
 
 
 def match_anchors(reference: Array, graph: Array, lam: float, how: str) -> Indices:

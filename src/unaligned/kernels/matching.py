@@ -211,6 +211,8 @@ def matching_confidence(
 def invert(column_of_row: NDArray[np.intp], n_columns: int) -> NDArray[np.intp]:
     """Row of each column in a one-to-one matching, -1 where a column has none.
 
+    Rows without a column (-1) may be among them.
+
     Examples
     --------
     >>> import numpy as np
@@ -218,7 +220,8 @@ def invert(column_of_row: NDArray[np.intp], n_columns: int) -> NDArray[np.intp]:
     array([ 1, -1,  0])
     """
     row_of_column = np.full(n_columns, -1, dtype=np.intp)
-    row_of_column[column_of_row] = np.arange(len(column_of_row))
+    matched = np.flatnonzero(column_of_row >= 0)
+    row_of_column[column_of_row[matched]] = matched
     return row_of_column
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
+from unaligned.kernels.matching import invert
 from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import KnownPairs
 from unaligned.savuc.couplings import Effort
@@ -144,11 +145,8 @@ def rematch(
 
 def turn_round(matching: Matching, n_rows: int) -> Matching:
     """Tell a matching from the other side, which has so many rows."""
-    partner = np.full(n_rows, -1, dtype=np.intp)
-    confidence = np.zeros(n_rows)
-    matched = np.flatnonzero(matching.partner >= 0)
-    partner[matching.partner[matched]] = matched
-    confidence[matching.partner[matched]] = matching.confidence[matched]
+    partner = invert(matching.partner, n_rows)
+    confidence = np.where(partner >= 0, matching.confidence[partner], 0.0)
     return Matching(partner, confidence)
 
 
