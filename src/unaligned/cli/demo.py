@@ -1,4 +1,4 @@
-"""The command line: ``unaligned demo``."""
+"""``unaligned demo``: the main job on shipped data."""
 
 import time
 import warnings
@@ -12,7 +12,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from sklearn.exceptions import ConvergenceWarning
 
-from unaligned._version import __version__
 from unaligned.alignment import Alignment
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.metrics import (
@@ -24,19 +23,13 @@ from unaligned.metrics import (
 from unaligned.pavuc import PAVuC
 from unaligned.savuc import align
 
-__all__ = ["main"]
+__all__ = ["demo"]
 
 PAPER, ABLATION = "PAVuC-ATS", "NPA-VuC (ablation)"
 OURS = "align + PAVuC-ATS"
 
 
-@click.group()
-@click.version_option(__version__, prog_name="unaligned")
-def main() -> None:
-    """Cluster and align views whose rows do not correspond."""
-
-
-@main.command()
+@click.command()
 @click.option("--seed", default=0, show_default=True, help="Seed of shuffle and fits.")
 def demo(seed: int) -> None:
     """Shuffle four views of the digits, cluster them, and say what that is worth."""

@@ -1,0 +1,17 @@
+"""The command line: one file per command of ``unaligned``."""
+
+import click
+
+from unaligned._version import __version__
+from unaligned.cli.demo import demo
+
+__all__ = ["main"]
+
+
+@click.group()
+@click.version_option(__version__, prog_name="unaligned")
+def main() -> None:
+    """Cluster and align views whose rows do not correspond."""
+
+
+main.add_command(demo)
