@@ -102,7 +102,7 @@ def test_the_same_seed_gives_the_same_alignment_and_lines_tell_of_it(digits, cap
     Xs = [X[:150] for X in digits[0][:2]]
     one = align(Xs, effort="quick", random_state=3, verbose=1)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("[align] views 0 and 1: trust 0.")
+    assert lines[0].startswith("[align] views 0 and 1: best score ")
     other = align(Xs, effort="quick", random_state=3)
     np.testing.assert_array_equal(one.permutations[1], other.permutations[1])
     np.testing.assert_array_equal(one.trust, other.trust)

@@ -13,8 +13,8 @@ from unaligned.savuc.fusion import (
     consensus,
     fuse_views,
     graph_of,
-    shared_directions,
     spectral,
+    weigh,
 )
 from unaligned.savuc.predictability import draw_halves, nearest, portray, predictability
 
@@ -102,7 +102,7 @@ def test_the_pool_has_as_many_partitions_as_specified():
     Xs, y = make_blobs(spread=2)
     portraits = [portray(X) for X in Xs]
     assert len([*_own_partitions(portraits[0], 3, rng())]) == 7
-    assert len(fused := [*_fused_partitions(portraits, 3, rng())]) == 19
+    assert len(fused := [*_fused_partitions(portraits, 3, rng())]) == 24
     assert min(adjusted_rand_score(y, labels) for labels in fused) > 0.3
 
 
@@ -115,6 +115,33 @@ def test_appeal_is_a_mean_over_views():
     assert appeal(portraits, y, 3, half) == pytest.approx(expected)
 
 
+def even(partitions):
+    return np.full(len(partitions), 1 / len(partitions))
+
+
+def test_consensus_leaves_a_large_class_whole_that_recipes_split_anywhere():
+    draw = rng()
+    y = np.repeat([0, 1, 2], [300, 40, 40])
+    along = draw.uniform(size=380)
+    partitions = [  # where the large class is split, the small ones are merged
+        np.where(y == 0, along < cut, 2) for cut in (0.2, 0.4, 0.6, 0.8)
+    ]
+    for _ in range(5):  # the others are right but for one row in five
+        partitions.append(np.where(draw.uniform(size=380) < 0.8, y, draw.randint(3)))
+    found = consensus(partitions, even(partitions), 3)
+    assert adjusted_rand_score(y, found) == 1
+
+
+def test_weights_hear_the_best_and_those_as_good():
+    scores = [0.0, 1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 1.006, 0.9999, 0.5]
+    weights = weigh(scores)
+    assert weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose(weights[1:8], weights[1])
+    assert 0.9 < weights[8] / weights[1] < 1
+    assert weights[[0, 9]].max() < 1e-10
+    np.testing.assert_allclose(weigh([3.0, 1.0]), [0.5, 0.5])
+
+
 def test_consensus_outvotes_errors():
     y = np.repeat(np.arange(4), 25)
     draw = rng()
@@ -123,58 +150,13 @@ def test_consensus_outvotes_errors():
         noisy = np.where(draw.uniform(size=100) < 0.2, draw.randint(4, size=100), y)
         partitions.append(draw.permutation(4)[noisy])
     assert max(adjusted_rand_score(y, p) for p in partitions) < 0.85
-    assert adjusted_rand_score(y, consensus(partitions, 4, rng())) > 0.95
+    assert adjusted_rand_score(y, consensus(partitions, even(partitions), 4)) > 0.95
 
 
 def test_consensus_of_one_opinion_is_that_opinion():
     y = np.arange(30) % 3
     swapped = np.array([2, 0, 1])[y]
-    assert adjusted_rand_score(y, consensus([y, swapped, y], 3, rng())) == 1
-
-
-def test_shared_directions_are_those_in_all_views():
-    draw = rng()
-    n, V = 4000, 3
-    common = draw.normal(size=(n, 2))
-    views = []
-    for _ in range(V):
-        mixed = np.hstack([common, draw.normal(size=(n, 3))])
-        mixed = mixed @ np.linalg.qr(draw.normal(size=(5, 5)))[0]
-        mixed -= mixed.mean(axis=0)
-        left, s, _ = np.linalg.svd(mixed, full_matrices=False)
-        views.append(left * s)
-    found, projections = shared_directions(views)
-    strong = np.linalg.norm(found, axis=0) > 0.5
-    assert strong.tolist()[:2] == [True, True]
-    assert strong.sum() == 2
-    # They span what was put into all views.
-    basis = np.linalg.qr(found[:, :2])[0]
-    centred = common - common.mean(axis=0)
-    inside = np.linalg.norm(basis.T @ centred) / np.linalg.norm(centred)
-    assert inside > 0.99
-    total = sum(projections)
-    lengths = np.linalg.norm(total, axis=0) / np.linalg.norm(found, axis=0)
-    np.testing.assert_allclose(total / lengths, found, atol=1e-8)
-
-
-def test_shared_directions_of_two_views_are_canonical_correlations():
-    draw = rng()
-    n = 500
-    one, other = (np.linalg.qr(draw.normal(size=(n, 4)))[0] for _ in range(2))
-    one, other = one - one.mean(axis=0), other - other.mean(axis=0)
-    one, other = np.linalg.qr(one)[0], np.linalg.qr(other + 0.1 * one)[0]
-    correlations = np.linalg.svd(one.T @ other, compute_uv=False)
-    # Equal variances: whitening with ridge .03 divides squares by 1.03.
-    expected = (1 + correlations) / 1.03 - 1
-    found = np.linalg.norm(shared_directions([one, other])[0], axis=0)
-    np.testing.assert_allclose(found, expected[expected > 0], rtol=1e-6)
-
-
-def test_views_without_anything_shared_have_directions_all_the_same():
-    flat = [np.zeros((10, 2)), np.zeros((10, 3))]
-    common, projections = shared_directions(flat)
-    assert np.isfinite(common).all()
-    assert all(p.shape == common.shape for p in projections)
+    assert adjusted_rand_score(y, consensus([y, swapped, y], even([y] * 3), 3)) == 1
 
 
 def test_graph_is_symmetric_and_counts_neighbors():

@@ -12,8 +12,9 @@ from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.parameters import POSITIVE
 from unaligned.progress import say
 from unaligned.savuc.couplings import Effort
-from unaligned.savuc.geometry import read_geometry
+from unaligned.savuc.geometry import Geometry, read_geometry
 from unaligned.savuc.joint import Group, Search, align_views
+from unaligned.savuc.pairs_of_views import PairFit
 from unaligned.views import Views, check_views
 
 __all__ = ["EFFORTS", "align", "align_checked"]
@@ -97,7 +98,7 @@ def align(
     views = check_views(Xs)
     pairs = check_aligned(aligned, views)
     rng = check_random_state(random_state)
-    return align_checked(views, pairs, effort, time_limit, rng, verbose)
+    return align_checked(views, pairs, effort, time_limit, rng, verbose)[0]
 
 
 def align_checked(
@@ -107,21 +108,29 @@ def align_checked(
     time_limit: float | None,
     rng: np.random.RandomState,
     verbose: int,
-) -> Alignment:
-    """Align views that have come through the door."""
+) -> tuple[Alignment, list[Geometry]]:
+    """Align views that have come through the door; also give their geometries."""
     doubts = np.zeros(len(views))
 
-    def report(one: tuple[int, ...], other: tuple[int, ...], trust: float) -> None:
+    def report(
+        one: tuple[int, ...], other: tuple[int, ...], fit: PairFit, trust: float
+    ) -> None:
         doubts[[*other]] = np.maximum(doubts[[*other]], trust)
         if verbose:
-            names = " + ".join(views.names[i] for i in one), views.names[other[0]]
-            say(f"[align] views {names[0]} and {names[1]}: trust {trust:.2f}")
+            names = [
+                " + ".join(views.names[i] for i in group) for group in (one, other)
+            ]
+            say(
+                f"[align] views {names[0]} and {names[1]}: best score {fit.score:.2f}, "
+                f"by chance {fit.null:.2f}, trust {trust:.2f}"
+            )
 
     breeding, n_tries = EFFORTS[effort]
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     geometries = [read_geometry(X, rng) for X in views.arrays]
     search = Search(breeding, n_tries, deadline, report)
-    return _tell(align_views(geometries, pairs, search, rng)[0], doubts, views)
+    largest = align_views(geometries, pairs, search, rng)[0]
+    return _tell(largest, doubts, views), geometries
 
 
 def _tell(group: Group, doubts: Any, views: Views) -> Alignment:

@@ -1,20 +1,27 @@
 """The estimator SAVuC."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, ViewClusterer
 from unaligned.known_pairs import KnownPairs
-from unaligned.parameters import COMMON, POSITIVE
+from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
 from unaligned.savuc.align import EFFORTS, align_checked
 from unaligned.savuc.fusion import cluster_view, fuse_views
 from unaligned.savuc.predictability import fit_labeller
-from unaligned.views import Views
+from unaligned.savuc.shared_space import (
+    Place,
+    SharedSpace,
+    align_new_rows,
+    find_space,
+)
+from unaligned.views import Views, check_new_rows, label
 
 __all__ = ["SAVuC"]
 
@@ -28,6 +35,8 @@ class State(NamedTuple):
     view_labels: list[Labels]
     fused: tuple[int, ...]
     """Views whose labels mean the same: those aligned with the template, and it."""
+    space: SharedSpace
+    embedding: NDArray[np.float32]
 
 
 class SAVuC(NewRowsMixin, ViewClusterer):
@@ -41,7 +50,8 @@ class SAVuC(NewRowsMixin, ViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=10
+    n_clusters : int or "auto", default=10
+        "auto": see `unaligned.selection.select_n_clusters`.
     effort : {"quick", "normal", "thorough"}, default="normal"
         How hard to search for the correspondence.
     time_limit : float, default=None
@@ -67,6 +77,10 @@ class SAVuC(NewRowsMixin, ViewClusterer):
         clusters are predicted best from it.
     alignment_ : Alignment
         Row correspondence, confidence and trust.
+    embedding_ : ndarray of shape (rows of the template, n_directions)
+        The template's rows in the space that the fused views share.
+    n_clusters_ : int
+        Number of clusters that was asked for or chosen.
     n_views_, n_features_per_view_, view_names_in_, n_features_in_
         What was fitted.
 
@@ -97,13 +111,14 @@ class SAVuC(NewRowsMixin, ViewClusterer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: COMMON[name] for name in COMMON if name != "n_init"},
+        "n_clusters": INT_OR_AUTO,
         "effort": [StrOptions(set(EFFORTS))],
         "time_limit": [POSITIVE, None],
     }
 
     def __init__(
         self,
-        n_clusters: int = 10,
+        n_clusters: int | str = 10,
         *,
         effort: str = "normal",
         time_limit: float | None = None,
@@ -121,24 +136,26 @@ class SAVuC(NewRowsMixin, ViewClusterer):
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate]:
-        alignment = align_checked(
+        alignment, geometries = align_checked(
             views, pairs, self.effort, self.time_limit, rng, self.verbose
         )
         fused = tuple(int(i) for i in np.flatnonzero(alignment.trust >= 0.5))
         own = {
-            i: cluster_view(views.arrays[i], self.n_clusters, rng)
+            i: cluster_view(views.arrays[i], self.n_clusters_, rng)
             for i in range(len(views))
             if len(fused) == 1 or i not in fused
         }
         labels = {i: found for i, (found, _) in own.items()}
         if len(fused) > 1:
-            labels |= label_together(views, alignment, fused, self.n_clusters, rng)
+            labels |= label_together(views, alignment, fused, self.n_clusters_, rng)
         else:
             best = max(own, key=lambda i: own[i][1])
             alignment = nobody_aligned(best, alignment, views)
             fused = (best,)
         view_labels = [labels[i] for i in range(len(views))]
-        yield Iterate(State(alignment, view_labels, fused), None, converged=True)
+        space, embedding = find_space(geometries, alignment, fused)
+        state = State(alignment, view_labels, fused, space, embedding)
+        yield Iterate(state, None, converged=True)
 
     def _describe(
         self, state: State, views: Views, pairs: KnownPairs, seed: int
@@ -149,6 +166,8 @@ class SAVuC(NewRowsMixin, ViewClusterer):
             "template_": state.alignment.template,
             "alignment_": state.alignment,
             "fused_views_": state.fused,
+            "embedding_": state.embedding,
+            "_space": state.space,
             "_labellers": [
                 fit_labeller(X, labels)
                 for X, labels in zip(views.arrays, state.view_labels, strict=True)
@@ -161,12 +180,69 @@ class SAVuC(NewRowsMixin, ViewClusterer):
     def _predict_rows(self, X: Any, view: int) -> Labels:
         return np.asarray(self._labellers[view].predict(X), dtype=np.intp)
 
+    def transform(self, X: Any, view: int | str = 0) -> NDArray[np.float32]:
+        """Place new rows of a fused view in the space that the fused views share.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features of that view)
+        view : int or str, default=0
+            The view that the rows belong to, by index or by name.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_directions)
+            Rows of one object lie close together, whichever view they come from.
+        """
+        check_is_fitted(self)
+        X, index = check_new_rows(X, estimator=self, view=view)
+        return self._place(index).embed(X)
+
+    def align_new(self, Xs: Mapping[int | str, Any]) -> Alignment:
+        """Align new rows of fused views along the directions learned in ``fit``.
+
+        Parameters
+        ----------
+        Xs : dict of array-likes or sparse matrices
+            New rows by view, ``{view: X}`` with views by index or by name: two or
+            more. They may have different numbers of rows.
+
+        Returns
+        -------
+        Alignment
+            Of those views only, in the order given; the first is the template.
+        """
+        check_is_fitted(self)
+        if not isinstance(Xs, Mapping) or len(Xs) < 2:
+            raise ValueError(
+                "align_new needs new rows of two or more views as a dict "
+                f"{{view: X}}, got {type(Xs).__name__} of length {len(Xs)}."
+            )
+        rows = {}
+        for view, X in Xs.items():
+            X, index = check_new_rows(X, estimator=self, view=view)
+            self._place(index)
+            rows[index] = X
+        trust, names = self.alignment_.trust, self.view_names_in_
+        return align_new_rows(self._space, rows, trust, names)
+
+    def _place(self, view: int) -> Place:
+        if view not in self._space.places:
+            name, trust = self.view_names_in_[view], self.alignment_.trust[view]
+            fused = ", ".join(self.view_names_in_[i] for i in self.fused_views_)
+            raise ValueError(
+                f"{label(name).capitalize()} could not be aligned (trust "
+                f"{trust:.2f}): it "
+                f"has no place in the space that these views share: {fused}."
+            )
+        return self._space.places[view]
+
     @property
     def single_view_labels_(self) -> list[Labels]:
         """Clusters of each view from its own structure, computed when asked for."""
         if self._single_view_labels is None:
             self._single_view_labels = [
-                cluster_view(X, self.n_clusters, np.random.RandomState(self._seed))[0]
+                cluster_view(X, self.n_clusters_, np.random.RandomState(self._seed))[0]
                 for X in self._views
             ]
         return self._single_view_labels

@@ -12,14 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.spatial.distance import squareform
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 from unaligned.base import cluster_rows
 from unaligned.kernels.scaling import unit_rows
+from unaligned.savuc.geometry import whiten
 from unaligned.savuc.predictability import (
     Array,
     Labels,
@@ -27,18 +32,21 @@ from unaligned.savuc.predictability import (
     draw_halves,
     fit_labeller,
     information,
+    leading,
     nearest,
     portray,
     predictability,
 )
+from unaligned.savuc.shared_space import shared_directions
 
 __all__ = ["cluster_view", "fuse_views"]
 
-N_ROWS = 1500  # partitions are made of as many rows, and extended to the others
+N_ROWS = 2500  # partitions are made of as many rows, and extended to the others
 ROWS_PER_CLUSTER = 10  # or of more, with many clusters
-N_BEST = 7  # partitions that are asked for a consensus
+N_BEST = 7  # partitions that are asked for a consensus, and others as good as they
+ABOUT_AS_GOOD = 0.01  # difference in score that matters
+N_MIXED = 20  # directions of Gaussian mixtures
 N_STARTS = 10  # of k-means
-N_SHARED = 40  # directions that views share, at most
 SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
 
 # Rules run on one thread: their matrices are small, and sums come in one order.
@@ -73,9 +81,9 @@ def fuse_views(
     pool = [*_fused_partitions(portraits, n_clusters, rng)]
     for portrait in portraits:
         pool += _own_partitions(portrait, n_clusters, rng)
+        pool += [_mixture(look.points, n_clusters, rng) for look in portrait.looks]
     scores = [appeal(portraits, labels, n_clusters, half) for labels in pool]
-    best = np.argsort(scores, kind="stable")[::-1][:N_BEST]
-    labels = consensus([pool[i] for i in best], n_clusters, rng)
+    labels = consensus(pool, weigh(scores), n_clusters)
     return _extend(views, portraits, chosen, labels)
 
 
@@ -153,12 +161,45 @@ def appeal(
     return float(np.mean(np.log(q) - 0.5 * np.log1p(-np.array(q))))
 
 
-def consensus(
-    partitions: list[Labels], n_clusters: int, rng: np.random.RandomState
-) -> Labels:
-    """Cluster rows by the clusters they are in."""
-    members = [np.eye(n_clusters)[labels] for labels in partitions]
-    return _kmeans(np.hstack(members), n_clusters, rng)
+def weigh(scores: list[float]) -> Array:
+    """Weights of partitions: full for the best, little for those clearly behind.
+
+    Where many partitions are about as good as the best ones, many are heard.
+    """
+    last = np.sort(scores)[-N_BEST:][0]
+    weights = np.exp(np.minimum(np.array(scores) - last, 0) / ABOUT_AS_GOOD)
+    return np.asarray(weights / weights.sum())
+
+
+def consensus(partitions: list[Labels], weights: Array, n_clusters: int) -> Labels:
+    """Cluster rows by how often partitions have them in one cluster.
+
+    Recipes that prefer clusters of one size split a large class, each in another
+    place; a border between classes is where all of them split. A tree by average
+    linkage tells the two apart, and Lloyd's steps mend the edges of its branches.
+    """
+    rows = [np.sqrt(w) * np.eye(n_clusters)[p] for p, w in _heard(partitions, weights)]
+    members = np.hstack(rows)
+    apart = np.maximum(1 - members @ members.T, 0)
+    np.fill_diagonal(apart, 0)
+    tree = linkage(squareform(apart, checks=False), "average")
+    branches = fcluster(tree, n_clusters, "maxclust") - 1
+    sizes = np.bincount(branches)
+    centers = (np.eye(len(sizes))[branches].T @ members) / sizes[:, None]
+    lloyd = KMeans(len(sizes), init=centers, n_init=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels: Labels = lloyd.fit_predict(members).astype(np.intp)
+    return labels
+
+
+def _heard(
+    partitions: list[Labels], weights: Array
+) -> Iterator[tuple[Labels, np.float64]]:
+    """Give the partitions whose weight is not negligible."""
+    for labels, weight in zip(partitions, weights, strict=True):
+        if weight > 1e-3 * weights.max():
+            yield labels, weight
 
 
 def _own_partitions(
@@ -174,23 +215,31 @@ def _own_partitions(
 def _fused_partitions(
     portraits: list[Portrait], n_clusters: int, rng: np.random.RandomState
 ) -> Iterator[Labels]:
-    """Nineteen partitions of all views together."""
+    """Twenty-four partitions of all views together."""
     for looks in zip(*(portrait.looks for portrait in portraits), strict=True):
         side_by_side = np.hstack([look.points for look in looks])
         yield _kmeans(side_by_side, n_clusters, rng)
+        yield _mixture(side_by_side, n_clusters, rng)
         yield from _both_spectral(graph_of(nearest(side_by_side)), n_clusters, rng)
         even = np.hstack([_unit_norm(look.principal) for look in looks])
         yield _kmeans(unit_rows(even), n_clusters, rng)
+        yield _mixture(even, n_clusters, rng)
         graph = graph_of(nearest(even))
         yield spectral(graph, n_clusters, rng, regularised=True)
         if looks[0] is portraits[0].plain:
             yield spectral(graph, n_clusters, rng)
         summed = sum(graph_of(look.near) for look in looks)
         yield from _both_spectral(summed, n_clusters, rng)
-    common, projections = shared_directions([p.standard.principal for p in portraits])
+    whitened = [whiten(p.standard.principal, SHARED_RIDGE) for p in portraits]
+    shared = shared_directions(whitened)
+    common = shared.common * shared.weights
     yield _kmeans(unit_rows(common), n_clusters, rng)
+    yield _mixture(common, n_clusters, rng)
     yield spectral(graph_of(nearest(common)), n_clusters, rng, regularised=True)
-    summed = sum(graph_of(nearest(points)) for points in projections)
+    projections = zip(whitened, shared.of_views, strict=True)
+    summed = sum(
+        graph_of(nearest(rows @ (d * shared.weights))) for rows, d in projections
+    )
     yield from _both_spectral(summed, n_clusters, rng)
 
 
@@ -203,30 +252,6 @@ def _both_spectral(
 
 def _unit_norm(points: Array) -> Array:
     return np.asarray(points / (np.linalg.norm(points) or 1.0))
-
-
-def shared_directions(views: list[Array]) -> tuple[Array, list[Array]]:
-    """Directions that views share: generalised canonical correlations.
-
-    Every view, given by its principal coordinates, is whitened, and all are put side
-    by side. A direction of one view alone has squared singular value 1, one that all V
-    views share has V; it is weighted by where it lies between. The coordinates of the
-    rows along these directions come first; then what each view alone says of them.
-    """
-    whitened = []
-    for points in views:
-        variance = points.var(axis=0)
-        spread = np.sqrt(variance + SHARED_RIDGE * variance.mean())
-        whitened.append(points / np.where(spread > 0, spread, 1))
-    n, V = len(views[0]), len(views)
-    left, s, right = np.linalg.svd(np.hstack(whitened), full_matrices=False)
-    excess = (s**2 / n - 1) / (V - 1)
-    kept = min(max(1, int(np.count_nonzero(excess > 0))), N_SHARED)
-    weights = np.maximum(excess[:kept], 1e-3)
-    ends = np.cumsum([points.shape[1] for points in views])[:-1]
-    blocks = np.split(right[:kept].T * weights, ends)
-    projections = [rows @ block for rows, block in zip(whitened, blocks, strict=True)]
-    return left[:, :kept] * weights, projections
 
 
 def graph_of(near: Labels) -> Any:
@@ -288,6 +313,25 @@ def _leading_vectors(
     dense = matrix.toarray() - 2 * known @ known.T
     found = eigh(dense, subset_by_index=[n - missing, n - 1])[1]
     return np.hstack([known, found])
+
+
+def _mixture(points: Array, n_clusters: int, rng: np.random.RandomState) -> Labels:
+    """Gaussian mixture, all of one shape, in the leading directions of unit rows.
+
+    Unlike k-means it finds clusters that are long in a common direction.
+    """
+    rows = unit_rows(points)
+    rows = rows - rows.mean(axis=0)
+    directions = leading(rows.T @ rows, N_MIXED)[1]
+    rows = rows @ directions
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    mixture = GaussianMixture(
+        n_clusters, covariance_type="tied", n_init=2, reg_covar=1e-4, random_state=seed
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels: Labels = mixture.fit_predict(rows / (rows.std() or 1.0)).astype(np.intp)
+    return labels
 
 
 def _kmeans(points: Array, n_clusters: int, rng: np.random.RandomState) -> Labels:

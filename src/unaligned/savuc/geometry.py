@@ -57,9 +57,15 @@ class Geometry(NamedTuple):
 
 def whiten(points: Array, ridge: float) -> Array:
     """Bring all directions near unit variance; weak ones stay a little weaker."""
-    variance = points.var(axis=0)
-    whitened: Array = points / np.sqrt(variance + ridge * variance.mean())
+    whitened: Array = points / spread_of(points, ridge)
     return whitened
+
+
+def spread_of(points: Array, ridge: float) -> Array:
+    """Measure the spread of every direction, plus a share of the mean variance."""
+    variance = points.var(axis=0)
+    spread: Array = np.sqrt(variance + ridge * variance.mean())
+    return np.where(spread > 0, spread, 1)
 
 
 def read_geometry(X: Any, rng: np.random.RandomState) -> Geometry:

@@ -29,6 +29,7 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
 N_SWEEPS = 2
+N_BASE = 6000  # rows that speak for a group while it grows, where there are many more
 SURE, HOPELESS = 0.95, 0.02  # trust above or below which another try changes nothing
 
 
@@ -49,8 +50,8 @@ class Search(NamedTuple):
     effort: Effort
     n_tries: int
     deadline: float
-    report: Callable[[tuple[int, ...], tuple[int, ...], float], None]
-    """Told the two groups that were tried and the trust in them."""
+    report: Callable[[tuple[int, ...], tuple[int, ...], PairFit, float], None]
+    """Told the two groups that were tried, how they fit and the trust in that."""
 
 
 def align_views(
@@ -71,7 +72,9 @@ def align_views(
         if joined is not None:
             groups = [g for g in groups if g is not one and g is not other] + [joined]
     groups = [retie(g, geometries, pairs, rng) for g in groups]
-    for _ in range(N_SWEEPS):
+    # The more rows, the better they were matched the first time.
+    n_sweeps = N_SWEEPS if max(len(g.points) for g in geometries) <= N_BASE else 1
+    for _ in range(n_sweeps):
         if time.monotonic() < search.deadline:
             groups = [sharpen(g, geometries, pairs, rng) for g in groups]
     return sorted(groups, key=lambda g: (-len(g.views), g.views))
@@ -85,62 +88,85 @@ def alone(view: int, geometry: Geometry) -> Group:
     )
 
 
+def thin(group: Group, known: Known, rng: np.random.RandomState) -> Group:
+    """Let a sample of rows speak for a group of many, half of it with known partners.
+
+    Matching all rows costs most, and is of use only when the group is complete.
+    """
+    n = len(group.geometry.points)
+    if n <= 1.5 * N_BASE:
+        return group
+    drawn = rng.permutation(n)
+    partnered = np.isin(drawn, known[0] if known else [])
+    first = drawn[partnered][: N_BASE // 2]
+    rest = drawn[~np.isin(drawn, first)][: N_BASE - len(first)]
+    base = np.sort(np.concatenate([first, rest]))
+    return group._replace(
+        rows={i: rows[base] for i, rows in group.rows.items()},
+        confidence={i: sure[base] for i, sure in group.confidence.items()},
+        geometry=group.geometry._replace(points=group.geometry.points[base]),
+    )
+
+
+def is_thin(group: Group, geometries: list[Geometry]) -> bool:
+    """Whether rows of the first view are missing from a group."""
+    return len(group.geometry.points) < len(geometries[group.views[0]].points)
+
+
 def retie(
     group: Group,
     geometries: list[Geometry],
     pairs: KnownPairs,
     rng: np.random.RandomState,
 ) -> Group:
-    """Match the members of a group of three or more along their strongest ties.
+    """Match all rows of the members of a group along their strongest ties.
 
     A view that joined early, by a weak tie, drags the others along where it is wrong.
-    Every two members are matched directly, and the spanning tree of the largest scores
-    tells who is matched through whom.
+    Every two members are tied directly, and the spanning tree of the largest scores
+    tells who is matched through whom. Two views that are matched already stay so.
     """
-    if len(group.views) < 3:
+    if len(group.views) < 3 and not is_thin(group, geometries):
         return group
     ties = {
-        (i, j): rematch(i, j, group.rows, geometries, pairs, rng)
+        (i, j): tie(i, j, group.rows, geometries, pairs, rng)
         for i, j in combinations(group.views, 2)
     }
     place = {view: at for at, view in enumerate(group.views)}
     weights = np.zeros((len(place), len(place)))
-    for (i, j), (strength, _) in ties.items():
+    for (i, j), (_, strength) in ties.items():
         weights[place[i], place[j]] = -strength  # the largest scores span the tree
     tree = minimum_spanning_tree(weights).toarray()
     order, before = breadth_first_order(tree, 0, directed=False)
-    rows, confidence = (
-        {group.views[0]: group.rows[group.views[0]]},
-        {group.views[0]: group.confidence[group.views[0]]},
-    )
+    first = alone(group.views[0], geometries[group.views[0]])
+    rows, confidence = first.rows, first.confidence
     for at in order[1:]:
         i, j = group.views[before[at]], group.views[at]
-        if (i, j) in ties:
-            partner, sure = ties[i, j][1]
-        else:
-            partner, sure = turn_round(ties[j, i][1], len(geometries[i].points))
+        one, other = min(i, j, key=place.get), max(i, j, key=place.get)
+        fine = geometries[one].fine, geometries[other].fine
+        matching = match_rows(ties[one, other][0], *fine, pairs.between(one, other))
+        if one == j:
+            matching = turn_round(matching, len(geometries[i].points))
         here = rows[i]
-        rows[j] = np.where(here >= 0, partner[here], -1)
-        confidence[j] = np.where(here >= 0, confidence[i] * sure[here], 0.0)
+        rows[j] = np.where(here >= 0, matching.partner[here], -1)
+        sure = confidence[i] * matching.confidence[here]
+        confidence[j] = np.where(rows[j] >= 0, sure, 0.0)
     geometry = join_geometry(group.views, rows, geometries)
     return group._replace(rows=rows, confidence=confidence, geometry=geometry)
 
 
-def rematch(
+def tie(
     i: int,
     j: int,
     rows: dict[int, Indices],
     geometries: list[Geometry],
     pairs: KnownPairs,
     rng: np.random.RandomState,
-) -> tuple[float, Matching]:
-    """Match two views directly, from the matching they have by now."""
-    known = pairs.between(i, j)
+) -> tuple[Array, float]:
+    """Canonical directions of two views and their score, from how they are matched."""
     one, other = geometries[i].fine, geometries[j].fine
     both = np.flatnonzero((rows[i] >= 0) & (rows[j] >= 0))
     cross = one[rows[i][both]].T @ other[rows[j][both]] / len(both)
-    cross, strength = climb_from(cross, one, other, known, rng)
-    return strength, match_rows(cross, one, other, known)
+    return climb_from(cross, one, other, pairs.between(i, j), rng)
 
 
 def turn_round(matching: Matching, n_rows: int) -> Matching:
@@ -201,15 +227,19 @@ def join_groups(
     rng: np.random.RandomState,
 ) -> Group | None:
     """Align two groups; None where the result cannot be trusted."""
+    if is_thin(other, geometries):  # two samples have few objects in common
+        other = retie(other, geometries, pairs, rng)
     known = known_between(one, other, pairs)
     n = min(len(one.geometry.points), len(other.geometry.points))
     share = 0.0 if known is None else len(known[0]) / n
+    one = thin(one, known, rng)
+    known = known_between(one, other, pairs)
     fits: list[PairFit] = []
     while len(fits) < search.n_tries:
         fits.append(align_pair(one.geometry, other.geometry, search.effort, rng, known))
         best = max(fits, key=lambda fit: fit.gain)
         trust = max(trust_in(best.gain, n), share)
-        search.report(one.views, other.views, trust)
+        search.report(one.views, other.views, best, trust)
         if trust > SURE or trust < HOPELESS:
             break
     if trust < 0.5:

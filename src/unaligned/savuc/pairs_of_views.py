@@ -25,9 +25,9 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 Known = tuple[Indices, Indices] | None
 
-MOST_ROWS = 3000  # of a view that take part in plans; more are matched at the end
+MOST_ROWS = 2000  # of a view that take part in plans; more are matched at the end
 NULL_ROWS = 1500
-N_NULLS = 3
+N_NULLS = 3  # one, where rows are many and chance has little play
 CLEARLY_RIGHT = 1.3  # times the null: no need to look at further candidates
 HOPELESS = 1.02  # times the null: no need to climb
 
@@ -164,7 +164,7 @@ def null_score(one: Array, other: Array, rng: np.random.RandomState) -> float:
     large = max(len(one), len(other)) > 1.5 * MOST_ROWS
     rows = sample_rows(everyone, MOST_ROWS if large else NULL_ROWS, rng)
     reached = []
-    for _ in range(N_NULLS):
+    for _ in range(1 if large else N_NULLS):
         size = min(len(rows.one), len(rows.other))
         left, right = rng.permutation(size), rng.permutation(size)
         cross = rows.one[left].T @ rows.other[right] / size

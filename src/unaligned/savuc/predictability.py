@@ -102,12 +102,12 @@ def _look(X: Any, mean: Array, scale: Array) -> Look:
     points = reading.read(X)
     center = points.mean(axis=0)
     centred = points - center
-    principal = _leading(centred.T @ centred, N_PRINCIPAL)[1]
+    principal = leading(centred.T @ centred, N_PRINCIPAL)[1]
     reading = reading._replace(center=center, principal=principal)
     return Look(reading, points, reading.turn(points), nearest(points))
 
 
-def _leading(gram: Array, wanted: int) -> tuple[Array, Array]:
+def leading(gram: Array, wanted: int) -> tuple[Array, Array]:
     """Leading eigenvalues and eigenvectors, at least one, none of rounding noise."""
     m = len(gram)
     values, vectors = eigh(gram, subset_by_index=[max(m - wanted, 0), m - 1])
@@ -127,15 +127,15 @@ def _singular_directions(X: Any, mean: Array, scale: Array) -> Array:
         rows = X.toarray() if sparse.issparse(X) else X
         rows = (rows / scale - offset) * inverse[:, None]
         if d <= n:
-            return _leading(rows.T @ rows, N_WIDE)[1]
-        values, left = _leading(rows @ rows.T, N_WIDE)
+            return leading(rows.T @ rows, N_WIDE)[1]
+        values, left = leading(rows @ rows.T, N_WIDE)
         directions = rows.T @ left
     else:
         # Rows are D (S − 1 oᵀ), with S sparse: multiplied out, nothing gets dense.
         S = X @ sparse.diags_array(1 / scale)
         products, shifts = (S @ S.T).toarray(), S @ offset
         products += offset @ offset - shifts[:, None] - shifts
-        values, left = _leading(products * inverse[:, None] * inverse, N_WIDE)
+        values, left = leading(products * inverse[:, None] * inverse, N_WIDE)
         weighted = left * inverse[:, None]
         directions = S.T @ weighted - np.outer(offset, weighted.sum(axis=0))
     return np.asarray(directions / np.sqrt(np.where(values > 0, values, 1)))

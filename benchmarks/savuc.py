@@ -1,0 +1,208 @@
+"""How well SAVuC aligns and clusters: ``python -m benchmarks.savuc``.
+
+Views are shuffled apart; a share of the rows may stay paired. Prints and writes a JSON
+line per case and shuffle to ``benchmarks/results/savuc.jsonl``: trust of every view;
+share of matched rows of one class (with chance) and of one object; how well confidence
+ranks right matches above wrong ones; scores of the labels of every view, of PAVuC-ATS,
+and of single views; seconds and memory. ``$UNALIGNED_DATA`` names the folder with the
+files; ``--jobs`` spreads the cases over processes. ``python -m benchmarks.savuc
+--summary`` prints the tables of the documentation from the results.
+"""
+
+import argparse
+import json
+import os
+import resource
+import time
+import warnings
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+# Before NumPy is loaded: processes side by side need one thread each.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from sklearn.cluster import SpectralClustering
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import normalize, scale
+
+from unaligned import PAVuC, SAVuC
+from unaligned.base import cluster_rows
+from unaligned.datasets import load, unalign
+from unaligned.metrics import (
+    category_alignment_chance,
+    category_alignment_rate,
+    clustering_scores,
+    instance_alignment_rate,
+)
+
+RESULTS = Path(__file__).parent / "results" / "savuc.jsonl"
+
+
+class Case(NamedTuple):
+    """Views to align: all or some of a dataset's, all or some of its rows."""
+
+    dataset: str
+    views: tuple[int, ...] | None = None
+    rows: int | None = None
+    ratio: float = 0.0
+
+
+NOTHING_KNOWN = [
+    Case("Caltech101-20-recon"),
+    Case("CIFAR10-10k-recon"),
+    Case("Handwritten"),
+    Case("Wiki"),
+    Case("100Leaves"),
+    Case("CIFAR10-10k-recon", rows=2000),
+    Case("ProteinFold"),
+    Case("Reuters-1200"),
+    Case("Reuters-600"),
+    Case("sciCAR-A549"),
+    Case("ORL"),
+    Case("MSRC-v1"),
+    Case("BBCSport"),
+    Case("3Sources"),
+    Case("WebKB"),
+    Case("scGEM"),
+]
+SOME_KNOWN = [
+    Case(name, views, rows, ratio)
+    for ratio in (0.0, 0.01, 0.1, 0.5, 1.0)
+    for name, views, rows in (
+        ("Handwritten", (0, 2), None),
+        ("Reuters-1200", None, None),
+        ("CIFAR10-10k-recon", None, 2000),
+        ("ORL", (0, 2), None),
+    )
+]
+
+
+def run(job):
+    """Align and cluster one shuffle of a case."""
+    case, seed, floors = job
+    data = load(case.dataset)
+    chosen = np.arange(len(data.y))
+    if case.rows is not None:
+        chosen = np.random.RandomState(0).permutation(len(data.y))[: case.rows]
+    views = range(len(data.Xs)) if case.views is None else case.views
+    y = np.unique(data.y[chosen], return_inverse=True)[1]
+    k = int(y.max()) + 1
+    shuffled = unalign([data.Xs[i][chosen] for i in views], y, case.ratio, seed)
+    known = shuffled.n_aligned or None
+    result = {"dataset": case.dataset, "rows": len(y), "views": list(views)}
+    result |= {"classes": k, "ratio": case.ratio, "shuffle": seed}
+    start = time.perf_counter()
+    model = SAVuC(k, random_state=seed).fit(shuffled.Xs, aligned=known)
+    result["seconds"] = round(time.perf_counter() - start, 1)
+    result["peak GB"] = round(peak_memory(), 2)
+    result |= describe_alignment(model.alignment_, shuffled)
+    result["fused"] = [views[i] for i in model.fused_views_]
+    result["scores"] = score_views(shuffled.ys, model.view_labels_)
+    if floors:
+        result["own structure"] = score_views(shuffled.ys, model.single_view_labels_)
+        result["single (oracle)"] = oracle_single(shuffled.Xs, shuffled.ys, k)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            centred = [X - X.mean(axis=0) for X in map(dense, shuffled.Xs)]
+            paper = PAVuC(k, random_state=seed).fit(centred, aligned=known)
+        result["PAVuC-ATS"] = score_views(shuffled.ys, paper.view_labels_)
+    return result
+
+
+def describe_alignment(alignment, shuffled):
+    """Rates of the matches of every trusted view, those that were known left out."""
+    ys, order, t = shuffled.ys, shuffled.order, alignment.template
+    trusted = [i for i in np.flatnonzero(alignment.trust >= 0.5).tolist() if i != t]
+    free = slice(shuffled.n_aligned if shuffled.n_aligned < len(ys[0]) else 0, None)
+    rates = {"same class": [], "same object": [], "AUC of confidence": []}
+    for i in trusted:
+        rows = alignment.permutations[i][free]
+        y_t, order_t = ys[t][free], order[t][free]
+        right = order[i][rows] == order_t
+        auc = np.nan
+        if right.any() and not right.all():
+            auc = roc_auc_score(right, alignment.confidence[i][free])
+        rates["same class"].append(category_alignment_rate(ys[i], y_t, rows))
+        rates["same object"].append(instance_alignment_rate(order[i], order_t, rows))
+        rates["AUC of confidence"].append(auc)
+    return {
+        "template": t,
+        "trust": [round(float(trust), 3) for trust in alignment.trust],
+        "trusted": trusted,
+        "chance": round(category_alignment_chance(ys[0], ys[0]), 3),
+        **{name: [round(float(r), 4) for r in found] for name, found in rates.items()},
+    }
+
+
+def score_views(ys, labels):
+    """ACC, NMI and F of the labels of every view, in percent."""
+    scores = [clustering_scores(y, found) for y, found in zip(ys, labels, strict=True)]
+    return {
+        name: [round(100 * score[name], 1) for score in scores]
+        for name in ("acc", "nmi", "f")
+    }
+
+
+def oracle_single(Xs, ys, k):
+    """Best ACC per view over k-means and spectral clustering on two scales."""
+    best = []
+    for X, y in zip(Xs, ys, strict=True):
+        sample = np.random.RandomState(0).permutation(len(y))[: max(2000, 10 * k)]
+        X, y = dense(X)[sample], y[sample]
+        labels = []
+        for points in (normalize(X), normalize(scale(X))):
+            labels.append(cluster_rows(points, k, n_init=10, seed=0)[0])
+            spectral = SpectralClustering(
+                k,
+                affinity="nearest_neighbors",
+                n_neighbors=15,
+                random_state=0,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # disconnected graphs
+                labels.append(spectral.fit_predict(points))
+        best.append(max(clustering_scores(y, found)["acc"] for found in labels))
+    return [round(100 * acc, 1) for acc in best]
+
+
+def dense(X):
+    """Rows of a view as an array of floats."""
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+def peak_memory():
+    """Most memory this process ever had, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def main():
+    """Run all cases, or those of the datasets asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shuffles", type=int, default=5)
+    parser.add_argument("--datasets", default="")
+    parser.add_argument("--known", action="store_true", help="the sweep of known pairs")
+    parser.add_argument("--no-floors", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    asked = set(filter(None, arguments.datasets.split(",")))
+    jobs = [
+        (case, seed, not (arguments.no_floors or arguments.known))
+        for case in (SOME_KNOWN if arguments.known else NOTHING_KNOWN)
+        if not asked or case.dataset in asked
+        for seed in range(arguments.shuffles)
+    ]
+    # A process per case, so that its peak of memory is its own.
+    with get_context("spawn").Pool(arguments.jobs, maxtasksperchild=1) as pool:
+        for result in pool.imap_unordered(run, jobs, chunksize=1):
+            line = json.dumps(result)
+            print(line, flush=True)
+            with arguments.output.open("a") as file:
+                file.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main()
