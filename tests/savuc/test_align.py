@@ -67,6 +67,18 @@ def test_known_pairs_are_kept_and_help(digits):
     assert exact(found, shuffled, other) > 0.8
 
 
+def test_more_known_pairs_never_make_it_worse(digits):
+    Xs, y = digits
+    rates = []
+    for ratio in (0, 0.01, 0.1, 0.5, 1):
+        shuffled = unalign([Xs[0], Xs[2]], y, ratio, random_state=0)
+        p = shuffled.n_aligned
+        found = align(shuffled.Xs, aligned=p or None, effort="quick", random_state=0)
+        rates.append(exact(found, shuffled, 1 - found.template))
+    assert (np.diff(rates) > -0.01).all()
+    assert rates[-1] == 1
+
+
 def test_everything_known_is_everything_found(digits):
     Xs, _ = digits
     found = align(Xs[:2], aligned="all", effort="quick", random_state=0)

@@ -141,7 +141,7 @@ def retie(
     rows, confidence = first.rows, first.confidence
     for at in order[1:]:
         i, j = group.views[before[at]], group.views[at]
-        one, other = min(i, j, key=place.get), max(i, j, key=place.get)
+        one, other = sorted((i, j), key=lambda view: place[view])
         fine = geometries[one].fine, geometries[other].fine
         matching = match_rows(ties[one, other][0], *fine, pairs.between(one, other))
         if one == j:
