@@ -44,7 +44,7 @@ __all__ = ["cluster_view", "fuse_views"]
 N_ROWS = 2500  # partitions are made of as many rows, and extended to the others
 ROWS_PER_CLUSTER = 10  # or of more, with many clusters
 N_BEST = 7  # partitions that are asked for a consensus, and others as good as they
-ABOUT_AS_GOOD = 0.01  # difference in score that matters
+ABOUT_AS_GOOD = 0.015  # difference in score that matters
 N_MIXED = 20  # directions of Gaussian mixtures
 N_STARTS = 10  # of k-means
 SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
@@ -215,15 +215,13 @@ def _own_partitions(
 def _fused_partitions(
     portraits: list[Portrait], n_clusters: int, rng: np.random.RandomState
 ) -> Iterator[Labels]:
-    """Twenty-four partitions of all views together."""
+    """Twenty-nine partitions of all views together."""
     for looks in zip(*(portrait.looks for portrait in portraits), strict=True):
         side_by_side = np.hstack([look.points for look in looks])
-        yield _kmeans(side_by_side, n_clusters, rng)
-        yield _mixture(side_by_side, n_clusters, rng)
+        yield from _round_clusters(side_by_side, n_clusters, rng)
         yield from _both_spectral(graph_of(nearest(side_by_side)), n_clusters, rng)
         even = np.hstack([_unit_norm(look.principal) for look in looks])
-        yield _kmeans(unit_rows(even), n_clusters, rng)
-        yield _mixture(even, n_clusters, rng)
+        yield from _round_clusters(unit_rows(even), n_clusters, rng)
         graph = graph_of(nearest(even))
         yield spectral(graph, n_clusters, rng, regularised=True)
         if looks[0] is portraits[0].plain:
@@ -233,14 +231,22 @@ def _fused_partitions(
     whitened = [whiten(p.standard.principal, SHARED_RIDGE) for p in portraits]
     shared = shared_directions(whitened)
     common = shared.common * shared.weights
-    yield _kmeans(unit_rows(common), n_clusters, rng)
-    yield _mixture(common, n_clusters, rng)
+    yield from _round_clusters(unit_rows(common), n_clusters, rng)
     yield spectral(graph_of(nearest(common)), n_clusters, rng, regularised=True)
     projections = zip(whitened, shared.of_views, strict=True)
     summed = sum(
         graph_of(nearest(rows @ (d * shared.weights))) for rows, d in projections
     )
     yield from _both_spectral(summed, n_clusters, rng)
+
+
+def _round_clusters(
+    points: Array, n_clusters: int, rng: np.random.RandomState
+) -> Iterator[Labels]:
+    """k-means twice, since in many directions it depends on its start; a mixture."""
+    yield _kmeans(points, n_clusters, rng)
+    yield _kmeans(points, n_clusters, rng)
+    yield _mixture(points, n_clusters, rng)
 
 
 def _both_spectral(
