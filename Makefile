@@ -23,8 +23,16 @@ $(VENV)/.installed-%: pyproject.toml
 
 $(VENV)/.installed-heavy: $(VENV)/.installed-test
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all,test]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all,browser,test]"
 	@touch $@
+
+# Pages are tested in Chromium. Only root of a Debian gets it by itself; elsewhere those
+# tests are skipped where it is missing.
+.PHONY: chromium
+chromium:
+	@command -v chromedriver >/dev/null || test "$$(id -u)" -ne 0 || { \
+	  apt-get update -qq && apt-get install -qq --yes chromium chromium-driver; } \
+	  || echo "No chromium: the tests of pages are skipped."
 
 install: $(VENV)/.installed-plots  ## Install the library into .venv
 
@@ -34,7 +42,7 @@ demo: install  ## Shuffle three views of the digits, cluster them, tell what it 
 test: $(VENV)/.installed-test  ## Run the tests (no torch, no download)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not heavy"
 
-test-all: $(VENV)/.installed-heavy  ## Run all tests, with torch and the other extras
+test-all: $(VENV)/.installed-heavy chromium  ## Run all tests, with torch and the other extras
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.installed-lint  ## Style and types

@@ -1,6 +1,7 @@
 """Where the tests find data, and views small enough for everything."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,37 @@ def shared() -> Path:
     pytest.skip("needs the project's real data: set UNALIGNED_DATA to its folder")
 
 
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Chromium without a window, driven by selenium; what it logs can be read."""
+    webdriver = pytest.importorskip(
+        "selenium.webdriver", reason="needs the extra 'browser'"
+    )
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (chromium and driver):
+        pytest.skip("needs chromium and chromedriver: Debian's chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    for flag in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--window-size=1400,1000",
+        f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
+    ):
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    yield browser
+    browser.quit()
+
+
 @pytest.fixture
 def blobs():
     """Three views of 60 objects in 3 well separated classes, and the classes."""
@@ -36,3 +68,12 @@ def make_blobs(n=60, k=3, widths=(5, 4, 6), seed=0, spread=0.1):
     y = np.arange(n) % k
     Xs = [rng.normal(size=(k, d))[y] * 3 for d in widths]
     return [X + spread * rng.normal(size=X.shape) for X in Xs], y
+
+
+def no_gpu():
+    """Tell whether there is no GPU, or no torch to use it; imports torch."""
+    try:
+        import torch
+    except ImportError:
+        return True
+    return not torch.cuda.is_available()

@@ -1,4 +1,5 @@
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -30,6 +31,10 @@ def test_pairs_names_the_views_there_are(alignment):
         alignment.pairs("x", 0)
     with pytest.raises(ValueError, match="view 3 is none"):
         alignment.pairs(0, 3)
+
+
+def test_views_are_found_by_index_and_by_name(alignment):
+    assert [alignment.index_of(view) for view in ("c", 1, -1)] == [2, 1, 2]
 
 
 def test_trusted_pairs_are_those_of_trusted_views_and_can_be_passed_on(alignment):
@@ -64,6 +69,18 @@ def test_repr_says_what_matters(alignment):
         "Alignment of 3 views with the 3 rows of view b (trust a: 0.20, b: 1.00, "
         "c: 0.70)"
     )
+
+
+def test_notebooks_show_a_table_of_the_views(alignment):
+    odd = Alignment(**vars(alignment) | {"view_names": ["a", "b", "<c>"]})
+    root = ElementTree.fromstring(odd._repr_html_())  # well-formed, names escaped
+    rows = [[cell.text for cell in row] for row in root.find("tbody")]
+    assert [row[:3] for row in rows] == [
+        ["a", "2 of 3", "0.7"],
+        ["b", "template", None],
+        ["<c>", "2 of 3", "0.65"],
+    ]
+    assert [float(m.get("value")) for m in root.iter("meter")] == [0.2, 0.7]
 
 
 def test_views_are_named_by_index_unless_told():

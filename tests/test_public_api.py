@@ -30,6 +30,7 @@ def test_exports_are_sorted_and_documented():
         unaligned.baselines,
         unaligned.datasets,
         unaligned.metrics,
+        unaligned.selection,
     ):
         assert list(module.__all__) == sorted(module.__all__)
         for name in module.__all__:

@@ -1,9 +1,10 @@
 """Cluster and align views whose rows do not correspond."""
 
-from unaligned import baselines, datasets, metrics
+from unaligned import baselines, datasets, metrics, selection
 from unaligned._version import __version__
 from unaligned.alignment import Alignment
 from unaligned.pavuc import PAVuC
+from unaligned.saving import load
 from unaligned.savuc import SAVuC, align
 
 __all__ = [
@@ -14,5 +15,7 @@ __all__ = [
     "align",
     "baselines",
     "datasets",
+    "load",
     "metrics",
+    "selection",
 ]

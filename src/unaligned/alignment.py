@@ -1,6 +1,7 @@
 """Alignment: which row of which view belongs to which, and how far to trust it."""
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,8 @@ class Alignment:
         ndarray of shape (n_pairs, 2)
             Rows of view i and rows of view j, in the template's order.
         """
-        rows_i = self.permutations[self._index(i)]
-        rows_j = self.permutations[self._index(j)]
+        rows_i = self.permutations[self.index_of(i)]
+        rows_j = self.permutations[self.index_of(j)]
         matched = (rows_i >= 0) & (rows_j >= 0)
         return np.column_stack([rows_i[matched], rows_j[matched]])
 
@@ -142,11 +143,47 @@ class Alignment:
             f"{self.view_names[self.template]} (trust {trust})"
         )
 
-    def _index(self, view: int | str) -> int:
+    def _repr_html_(self) -> str:
+        """Table of the views for notebooks: how many rows matched, how far to trust."""
+        n = len(self.permutations[self.template])
+        lines = []
+        for i, name in enumerate(self.view_names):
+            matched = self.permutations[i] >= 0
+            if i == self.template:
+                cells = ["template", "", ""]
+            else:
+                sure = self.confidence[i][matched]
+                cells = [
+                    f"{matched.sum():,} of {n:,}",
+                    f"{np.median(sure):.2g}" if len(sure) else "",
+                    f'<meter min="0" max="1" low="0.5" value="{self.trust[i]:.4f}">'
+                    f"</meter> {self.trust[i]:.2f}",
+                ]
+            cells = [escape(name), *cells]
+            lines.append(f"<tr><td>{'</td><td>'.join(cells)}</td></tr>")
+        return (
+            "<table><caption>Alignment of "
+            f"{self.n_views} views with the {n:,} rows of view "
+            f"{escape(self.view_names[self.template])}</caption>"
+            "<thead><tr><th>view</th><th>matched rows</th><th>median confidence</th>"
+            f"<th>trust</th></tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        )
+
+    def index_of(self, view: int | str) -> int:
+        """Index of a view that is given by index or by name.
+
+        Parameters
+        ----------
+        view : int or str
+
+        Returns
+        -------
+        int
+        """
         if isinstance(view, str) and view in self.view_names:
             return self.view_names.index(view)
         if not isinstance(view, str) and -self.n_views <= view < self.n_views:
-            return int(view)
+            return int(view) % self.n_views
         raise ValueError(
             f"view {view!r} is none of the {self.n_views} views {self.view_names}."
         )

@@ -1,8 +1,10 @@
 """ViewClusterer: what every estimator of the library does the same way."""
 
+import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +13,18 @@ from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.progress import CallbackSupportMixin, FitProgress
+from unaligned.saving import SavingMixin
 from unaligned.views import Views, check_n_clusters, check_new_rows, check_views
 
 __all__ = ["Iterate", "NewRowsMixin", "ViewClusterer", "cluster_rows"]
+
+MANY_ROWS = 1_000_000  # twenty restarts of k-means on so many take about a minute
 
 
 class Iterate(NamedTuple):
@@ -30,7 +36,9 @@ class Iterate(NamedTuple):
     converged: bool
 
 
-class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
+class ViewClusterer(
+    CallbackSupportMixin, SavingMixin, ClusterMixin, BaseEstimator, ABC
+):
     """Base of all estimators: check the views, run the solver, keep what it found.
 
     A method supplies two things: `_iterate`, its solver as a generator of iterates, and
@@ -62,13 +70,7 @@ class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
         -------
         self : estimator
         """
-        views = check_views(
-            Xs,
-            estimator=self,
-            view_sizes=self.view_sizes,
-            accept_sparse=self._accepts_sparse,
-            equal_rows=not self._accepts_unequal_rows,
-        )
+        views = self._check_views(Xs)
         check_n_clusters(self.n_clusters, views)
         pairs = check_aligned(aligned, views)
         self.n_views_ = len(views)
@@ -80,6 +82,7 @@ class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
         # Drawn before the solver draws, so that a callback's look at the labels of an
         # unfinished fit changes nothing in the rest of it.
         seed = int(rng.randint(np.iinfo(np.int32).max))
+        self.n_clusters_ = self._count_clusters(views, rng)
         max_iter = getattr(self, "max_iter", 1)
         progress = FitProgress(self, Xs, max_iter)
         solver = self._iterate(views, pairs, rng)
@@ -93,18 +96,31 @@ class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
 
         for iteration in range(1, max_iter + 1):
             progress.begin_iteration()
-            iterate = next(solver)
+            try:
+                iterate = next(solver)
+            except KeyboardInterrupt as interruption:
+                iteration -= 1
+                if iteration > 0:
+                    self._keep(fitted())
+                    interruption.add_note(
+                        f"{type(self).__name__} keeps what it had after iteration "
+                        f"{iteration} of {max_iter}: it is fitted and can be used."
+                    )
+                raise
             if iterate.objective is not None:
                 objectives.append(iterate.objective)
             stopped = progress.end_iteration(iteration, iterate.objective, fitted)
             if stopped or iterate.converged:
                 break
-        for name, value in fitted().items():
-            setattr(self, name, value)
+        self._keep(fitted())
         progress.end()
         if not self.converged_ and not stopped:
             self._warn_unconverged(objectives)
         return self
+
+    def _keep(self, attributes: dict[str, Any]) -> None:
+        for name, value in attributes.items():
+            setattr(self, name, value)
 
     def fit_predict(self, Xs: Any, y: Any = None, *, aligned: Any = None) -> Any:
         """Fit and return ``labels_``, the labels of the rows of the first view.
@@ -119,6 +135,64 @@ class ViewClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator, ABC):
         labels : ndarray of shape (n_samples,)
         """
         return self.fit(Xs, y, aligned=aligned).labels_
+
+    def _check_views(self, Xs: Any, **options: Any) -> Views:
+        return check_views(
+            Xs,
+            estimator=self,
+            view_sizes=self.view_sizes,
+            accept_sparse=self._accepts_sparse,
+            equal_rows=not self._accepts_unequal_rows,
+            **options,
+        )
+
+    def _count_clusters(self, views: Views, rng: np.random.RandomState) -> int:
+        """Take the number of clusters that was asked for, or choose one."""
+        if self.n_clusters != "auto":
+            return int(self.n_clusters)
+        from unaligned.selection.n_clusters import choose_n_clusters
+
+        return choose_n_clusters(views, rng, self.verbose)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        Xs: Any = None,
+        *,
+        ids: Any = None,
+        columns: Any = None,
+        title: str | None = None,
+        open_browser: bool = False,
+    ) -> Path:
+        """Write what was found as one interactive HTML page that works offline.
+
+        Parameters
+        ----------
+        path : path
+            The file; an existing one is replaced.
+        Xs : views, optional
+            The views this estimator was fitted on. The map of each view is then drawn
+            from the view itself, otherwise from what the estimator kept of it.
+        ids, columns, title, open_browser
+            As in `unaligned.report.write_report`.
+
+        Returns
+        -------
+        pathlib.Path
+            Where the page is.
+        """
+        from unaligned.report import write_report
+
+        return write_report(
+            self,
+            path,
+            Xs,
+            ids=ids,
+            columns=columns,
+            title=title,
+            open_browser=open_browser,
+            verbose=self.verbose,
+        )
 
     @abstractmethod
     def _iterate(
@@ -179,10 +253,17 @@ def cluster_rows(
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """k-means as the paper runs it (200 iterations); return labels and centres.
 
+    Of more than `MANY_ROWS` rows, restarts compete on a sample of so many, and the best
+    one goes on with all of them.
+
     One thread: with several, sums over rows are added in an order that changes from run
     to run, and the same seed no longer gives the same bits.
     """
     kmeans = KMeans(n_clusters, n_init=n_init, max_iter=200, random_state=seed)
-    with threadpool_limits(limits=1, user_api="openmp"):
+    with threadpool_limits(limits=1):
+        if (n := points.shape[0]) > MANY_ROWS:
+            sample = sample_without_replacement(n, MANY_ROWS, random_state=seed)
+            best = kmeans.fit(points[sample]).cluster_centers_
+            kmeans.set_params(init=best, n_init=1)
         kmeans.fit(points)
     return kmeans.labels_.astype(np.intp), kmeans.cluster_centers_

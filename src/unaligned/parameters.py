@@ -3,13 +3,22 @@
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
-__all__ = ["COMMON", "ITERATIVE", "NON_NEGATIVE", "POSITIVE", "POSITIVE_INT"]
+__all__ = [
+    "COMMON",
+    "INT_OR_AUTO",
+    "ITERATIVE",
+    "NON_NEGATIVE",
+    "POSITIVE",
+    "POSITIVE_INT",
+]
 
 POSITIVE_INT = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+
+INT_OR_AUTO = [POSITIVE_INT, StrOptions({"auto"})]
 
 COMMON: dict[str, list[Any]] = {
     "n_clusters": [POSITIVE_INT],

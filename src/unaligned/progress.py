@@ -1,6 +1,7 @@
 """Telling people how a fit goes: scikit-learn's callbacks, and lines on the screen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 try:
@@ -11,12 +12,33 @@ except ImportError:  # scikit-learn < 1.9 has no callbacks; ``verbose`` still wo
         """Stands in for scikit-learn's mix-in where there is none."""
 
 
-__all__ = ["CallbackSupportMixin", "FitProgress", "say"]
+__all__ = ["CallbackSupportMixin", "FitProgress", "download_bar", "say"]
+
+MOST_LINES = 200  # of a fit on the screen, about
 
 
 def say(line: str) -> None:
     """Print a line of progress at once, also where output is a file or a pipe."""
     print(line, flush=True)  # noqa: T201
+
+
+@contextmanager
+def download_bar(
+    name: str, total: int | None, done: int = 0, quiet: bool = False
+) -> Iterator[Callable[[int], None]]:
+    """Show how a download goes on, where there is a terminal to show it on.
+
+    Gives a function to call with the number of bytes that have come.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = "{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn()
+    off = quiet or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=off) as progress:
+        task = progress.add_task(f"Fetching {name}", total=total, completed=done)
+        yield lambda n_bytes: progress.advance(task, n_bytes)
 
 
 class FitProgress:
@@ -34,6 +56,7 @@ class FitProgress:
 
     def __init__(self, estimator: Any, Xs: Any, max_iter: int) -> None:
         self.estimator = estimator
+        self._line_every = max(1, max_iter // MOST_LINES)
         self._task: Any = None
         if hasattr(estimator, "_init_callback_context"):
             self._fit: Any = estimator._init_callback_context(max_subtasks=max_iter)
@@ -58,7 +81,7 @@ class FitProgress:
         ``fitted`` gives the attributes the estimator would have if it stopped now. It
         is called only when a callback asks for the fitted estimator.
         """
-        if self.estimator.verbose:
+        if self.estimator.verbose and iteration % self._line_every == 0:
             line = f"[{type(self.estimator).__name__}] iteration {iteration}"
             if objective is not None:
                 line += f": objective {objective:.8g}"

@@ -4,7 +4,7 @@ Every complaint about views is worded here, and names the view, the value and th
 out. `unaligned.known_pairs` is the door for ``aligned``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 __all__ = [
     "Views",
+    "as_floats",
     "check_n_clusters",
     "check_new_rows",
     "check_reference_view",
@@ -57,6 +58,7 @@ def check_views(
     view_sizes: Any = None,
     accept_sparse: bool = True,
     equal_rows: bool = False,
+    check_matrix: Callable[[Any, str], Any] | None = None,
 ) -> Views:
     """Check anything a user may bring as views.
 
@@ -74,6 +76,9 @@ def check_views(
         Whether sparse matrices may come in. They stay sparse.
     equal_rows : bool, default=False
         Whether all views must have the same number of rows.
+    check_matrix : callable, optional
+        Checks one matrix, given also what complaints call it, and returns it with
+        floats of some kind. Default: it is read into memory and must be finite.
 
     Returns
     -------
@@ -88,7 +93,8 @@ def check_views(
     """
     named = _named_views(Xs)
     if named is None:
-        named = _split_columns(_check_single(Xs, estimator), view_sizes)
+        whole = check_matrix(Xs, "Xs") if check_matrix else _check_single(Xs, estimator)
+        named = _split_columns(whole, view_sizes)
     elif view_sizes is not None:
         raise ValueError(
             "view_sizes cuts ONE 2-D array into views, but Xs already holds "
@@ -96,7 +102,7 @@ def check_views(
         )
     if not accept_sparse:
         _complain_if_sparse(named, estimator)
-    arrays = [_check_matrix(X, label(name)) for name, X in named]
+    arrays = [(check_matrix or _check_matrix)(X, label(name)) for name, X in named]
     dtype = np.result_type(*arrays)
     arrays = [X.astype(dtype, copy=False) for X in arrays]
     views = Views(arrays, [str(name) for name, _ in named])
@@ -117,6 +123,7 @@ def check_new_rows(X: Any, *, estimator: Any, view: Any) -> tuple[Any, int]:
             f"view={view!r} is none of the {len(widths)} views this estimator was "
             f"fitted on. Use an index below {len(widths)} or one of {names}."
         )
+    X = _off_device(X)
     if len(widths) == 1 and _named_views(X) is None:
         # scikit-learn's own wording for width and column names.
         X = validate_data(estimator, X, reset=False, **_READ)
@@ -134,10 +141,10 @@ def check_new_rows(X: Any, *, estimator: Any, view: Any) -> tuple[Any, int]:
     return X, index
 
 
-def check_n_clusters(n_clusters: int, views: Views) -> None:
-    """Complain when there are fewer rows than clusters."""
+def check_n_clusters(n_clusters: int | str, views: Views) -> None:
+    """Complain when there are fewer rows than clusters; "auto" finds a number later."""
     fewest = int(np.argmin(views.n_rows))
-    if n_clusters > views.n_rows[fewest]:
+    if not isinstance(n_clusters, str) and n_clusters > views.n_rows[fewest]:
         raise ValueError(
             f"n_clusters={n_clusters} is more than the n_samples="
             f"{views.n_rows[fewest]} rows of {label(views.names[fewest])}. "
@@ -212,6 +219,7 @@ def _complain_if_sparse(named: list[tuple[Any, Any]], estimator: Any) -> None:
 
 
 def _check_single(X: Any, estimator: Any) -> Any:
+    X = _off_device(X)
     if estimator is None:
         return check_array(X, **_READ)
     return validate_data(estimator, X, **_READ)
@@ -239,10 +247,20 @@ def _split_columns(X: Any, view_sizes: Any) -> list[tuple[Any, Any]]:
 
 def _check_matrix(X: Any, label: str) -> Any:
     """One view as a finite float matrix."""
+    X = _off_device(X)
     if hasattr(X, "obs_names") and hasattr(X, "X"):  # AnnData
         X = X.X
     if not sparse.issparse(X):
         X = _to_array(X, label)
+    X = as_floats(X, label)
+    if sparse.issparse(X):
+        X = X.tocsr()
+    _check_finite(X, label)
+    return X
+
+
+def as_floats(X: Any, label: str) -> Any:
+    """Check that numbers of any array library are a table; make them floats."""
     if X.ndim != 2:
         raise ValueError(
             f"{label} is {X.ndim}-D with shape {X.shape}. A view is a 2-D array, rows "
@@ -260,10 +278,15 @@ def _check_matrix(X: Any, label: str) -> Any:
         )
     if X.dtype not in FLOATS:
         X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
-    if sparse.issparse(X):
-        X = X.tocsr()
-    _check_finite(X, label)
     return X
+
+
+def _off_device(X: Any) -> Any:
+    """Return a tensor of torch, wherever it was, as an array; others as they are."""
+    if not hasattr(X, "detach"):
+        return X
+    X = X.detach().cpu()
+    return (X.float() if str(X.dtype) == "torch.bfloat16" else X).numpy()
 
 
 def _to_array(X: Any, label: str) -> NDArray[Any]:

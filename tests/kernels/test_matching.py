@@ -11,9 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from numba import njit
 
-from unaligned.kernels import matching, matching_tree
+from benchmarks.matching import count_differences
+from benchmarks.problems import (
+    KINDS,
+    fused_scores,
+    literal,
+    literal_loop,
+    mixed,
+    normalised,
+    problem,
+)
+from unaligned.kernels import matching, matching_candidates, matching_tree
 from unaligned.kernels.matching import (
     extend_matching,
     invert,
@@ -23,30 +32,6 @@ from unaligned.kernels.matching import (
 )
 
 NEVER = np.inf  # patience without end
-
-
-def literal(scores, order):
-    """Greedy matching on a table of scores, as one would write it down."""
-    scores = scores.copy()
-    column_of_row = np.full(len(scores), -1)
-    for row in order:
-        column = int(np.argmax(scores[row]))
-        column_of_row[row] = column
-        scores[:, column] = -np.inf
-    return column_of_row
-
-
-@njit(fastmath={"contract"})
-def fused_scores(rows, columns):
-    """Table of scores: a chain of fused multiply-adds over ascending coordinates."""
-    table = np.empty((len(rows), len(columns)))
-    for row in range(len(rows)):
-        for column in range(len(columns)):
-            total = 0.0
-            for h in range(rows.shape[1]):
-                total += rows[row, h] * columns[column, h]
-            table[row, column] = total
-    return table
 
 
 def by_tree(rows, columns, order, patience=NEVER):
@@ -68,83 +53,6 @@ def by_scan(rows, columns, order):
     column_of_row = np.full(len(rows), -1)
     matching_tree.match_by_scan(rows, columns, order, taken, column_of_row)
     return column_of_row
-
-
-def normalised(points):
-    mass = points.sum(axis=1, keepdims=True)
-    return points / np.where(mass > 0, mass, 1.0)
-
-
-def one_hot(rng, n, m):
-    return np.eye(m)[rng.integers(m, size=n)]
-
-
-def sparse(rng, n, m):
-    points = rng.random((n, m)) * (rng.random((n, m)) < min(1.0, 2.0 / m))
-    return normalised(points)
-
-
-def mixed(rng, n, m):
-    """Half one-hot, half sparse: what a fit produces."""
-    return np.where(rng.random((n, 1)) < 0.5, one_hot(rng, n, m), sparse(rng, n, m))
-
-
-def duplicates(rng, n, m):
-    return mixed(rng, 1 + n // 10, m)[rng.integers(1 + n // 10, size=n)]
-
-
-def eighths(rng, n, m):
-    """Exact arithmetic, and so masses of exact ties."""
-    return rng.multinomial(8, np.full(m, 1 / m), size=n) / 8
-
-
-def nearly_one_hot(rng, n, m):
-    """Scores that differ by a rounding, or not at all."""
-    noise = rng.random((n, m)) * 10.0 ** rng.integers(-18, -14, size=(n, m))
-    points = one_hot(rng, n, m) * (1.0 - noise) + noise * (rng.random((n, m)) < 0.5)
-    return points
-
-
-def one_bit_apart(rng, n, m):
-    """Dense columns that differ in their last bits: near-ties everywhere."""
-    base = rng.dirichlet(np.ones(m), size=3)[rng.integers(3, size=n)]
-    return base * (1.0 + rng.integers(-2, 3, size=(n, m)) * np.finfo(float).eps)
-
-
-KINDS = {
-    "dirichlet": lambda rng, n, m: rng.dirichlet(np.ones(m), size=n),
-    "peaked": lambda rng, n, m: rng.dirichlet(np.full(m, 0.2), size=n),
-    "one hot": one_hot,
-    "sparse": sparse,
-    "mixed": mixed,
-    "duplicates": duplicates,
-    "eighths": eighths,
-    "nearly one hot": nearly_one_hot,
-    "one bit apart": one_bit_apart,
-    "not on the simplex": lambda rng, n, m: sparse(rng, n, m) * rng.random((n, 1)) * 50,
-    "all scales": lambda rng, n, m: (
-        mixed(rng, n, m) * 10.0 ** rng.integers(-160, 30, size=(n, 1))
-    ),
-    # Products with a bit or two left: an order of summation is worth half the score.
-    "underflowing": lambda rng, n, m: rng.dirichlet(np.ones(m), size=n) * 1e-161,
-    "mostly nothing": lambda rng, n, m: mixed(rng, n, m) * (rng.random((n, 1)) < 0.3),
-}
-
-
-def problem(rng, largest=60):
-    """Draw rows, columns (of another kind, sometimes) and an order."""
-    n = int(rng.integers(1, largest + 1))
-    n_columns = n + int(rng.integers(0, 3)) * int(rng.integers(0, 30))
-    m = int(rng.integers(1, 13)) if rng.random() < 0.8 else int(rng.integers(13, 41))
-    kind_of_rows, kind_of_columns = rng.choice(list(KINDS), size=2)
-    if rng.random() < 0.6:
-        kind_of_columns = kind_of_rows
-    rows = KINDS[kind_of_rows](rng, n, m)
-    columns = KINDS[kind_of_columns](rng, n_columns, m)
-    if rng.random() < 0.25:
-        with np.errstate(under="ignore"):
-            rows, columns = rows.astype(np.float32), columns.astype(np.float32)
-    return rows, columns, rng.permutation(n)
 
 
 def test_the_reference_rounds_once_per_term():
@@ -200,6 +108,23 @@ def test_match_greedy_on_generated_problems(monkeypatch):
         matched = match_greedy(rows, columns, order)
         np.testing.assert_array_equal(matched, literal(scores, order))
         assert len(np.unique(matched)) == len(rows)
+
+
+def test_the_committed_command_finds_no_difference(monkeypatch):
+    """``python -m benchmarks.matching`` does this with 10,000 problems."""
+    monkeypatch.setattr(matching, "FEWEST_ROWS_FOR_TREE", 0)  # put back what it sets
+    counted = count_differences(150, seed=10)
+    assert counted["different"] == 0
+    assert counted["rows"] > 150
+
+
+def test_the_compiled_yardstick_is_the_literal_answer():
+    rng = np.random.default_rng(11)
+    for _ in range(50):
+        rows, columns, order = problem(rng)
+        rows, columns = rows.astype(np.float64), columns.astype(np.float64)
+        expected = literal(fused_scores(rows, columns), order)
+        np.testing.assert_array_equal(literal_loop(rows, columns, order), expected)
 
 
 grid = npst.arrays(
@@ -371,14 +296,16 @@ def test_optimal_is_no_worse_than_greedy():
     assert better > 10
 
 
-def test_optimal_asks_for_memory_first(monkeypatch):
-    monkeypatch.setattr(matching, "available_bytes", lambda: 1.5e9)
-    rows = np.zeros((20_000, 1))
-    with pytest.raises(MemoryError) as caught:
-        match_optimal(rows, rows)
-    for words in ("6.4 GB", "1.5 GB are available", 'matching="greedy"', "20,000 rows"):
-        assert words in str(caught.value)
-    match_optimal(rows[:100], rows[:100])
+def test_optimal_takes_candidates_where_memory_is_short(monkeypatch):
+    monkeypatch.setattr(matching, "available_bytes", lambda: 1e6)
+    rng = np.random.default_rng(9)
+    rows, columns = rng.dirichlet(np.ones(4), size=(2, 300))
+    with pytest.warns(UserWarning, match=r"300 rows .* 0.0 GB are available") as caught:
+        found = match_optimal(rows, columns)
+    assert 'matching="greedy"' in str(caught[0].message)
+    assert f"{matching_candidates.CANDIDATES} candidates" in str(caught[0].message)
+    np.testing.assert_array_equal(np.sort(found), np.arange(300))
+    match_optimal(rows[:100], columns[:100])  # and no warning where there is enough
 
 
 def test_invert():

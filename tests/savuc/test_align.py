@@ -16,7 +16,8 @@ from unaligned.metrics import (
     instance_alignment_rate,
 )
 from unaligned.savuc.geometry import read_geometry
-from unaligned.savuc.joint import alone, known_between, merge
+from unaligned.savuc.joint import alone, judge, known_between, merge
+from unaligned.savuc.pairs_of_views import PairFit
 from unaligned.savuc.trust import trust_in
 from unaligned.views import check_views
 
@@ -153,6 +154,20 @@ def test_trust_grows_with_the_gain_and_asks_more_of_many_rows():
         assert trust[0] < 0.01
         assert trust[-1] > 0.99
     assert trust_in(0.1, 200) > 0.5 > trust_in(0.1, 2000)
+
+
+def test_an_unclear_gain_needs_a_second_search_that_agrees():
+    draw = np.random.RandomState(0)
+    cross = draw.normal(size=(50, 50))
+    unclear = PairFit(cross, 1.15, 1.0)
+    like_it = PairFit(cross + 0.5 * draw.normal(size=(50, 50)), 1.1, 1.0)
+    unlike_it = PairFit(draw.normal(size=(50, 50)), 1.14, 1.0)
+    assert judge([unclear], 2000) == (unclear, pytest.approx(0.3))
+    assert judge([unlike_it, unclear], 2000)[1] == pytest.approx(0.3)
+    best, trust = judge([like_it, unclear, unlike_it], 2000)
+    assert best is unclear
+    assert trust > 0.9
+    assert judge([unclear._replace(score=1.3)], 2000)[1] > 0.99
 
 
 def test_no_recorded_pair_is_trusted_without_reason():

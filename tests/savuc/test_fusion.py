@@ -134,12 +134,12 @@ def test_consensus_leaves_a_large_class_whole_that_recipes_split_anywhere():
 
 def test_weights_hear_the_best_and_those_as_good():
     scores = [0.0, 1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 1.006, 0.9999, 0.5]
-    weights = weigh(scores)
+    weights = weigh(scores, 7)
     assert weights.sum() == pytest.approx(1)
     np.testing.assert_allclose(weights[1:8], weights[1])
     assert 0.9 < weights[8] / weights[1] < 1
     assert weights[[0, 9]].max() < 1e-10
-    np.testing.assert_allclose(weigh([3.0, 1.0]), [0.5, 0.5])
+    np.testing.assert_allclose(weigh([3.0, 1.0], 7), [0.5, 0.5])
 
 
 def test_consensus_outvotes_errors():

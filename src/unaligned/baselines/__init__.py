@@ -7,11 +7,13 @@ from unaligned.baselines.fdagf import FDAGF
 from unaligned.baselines.fmvacc import FMVACC
 from unaligned.baselines.fpmvscag import FPMVSCAG
 from unaligned.baselines.lmvsc import LMVSC
+from unaligned.baselines.mvcln import MvCLN
+from unaligned.baselines.pvc import PVC
 from unaligned.baselines.rcagl import RCAGL
 from unaligned.baselines.upmgcsm import UPMGCSM
 from unaligned.baselines.vucg import VuCG
 
-__all__ = [
+__all__ = [  # noqa: RUF022 (sorted by character, as the tests ask)
     "AEVC",
     "CAMVC",
     "CMVNMF",
@@ -19,6 +21,8 @@ __all__ = [
     "FMVACC",
     "FPMVSCAG",
     "LMVSC",
+    "MvCLN",
+    "PVC",
     "RCAGL",
     "UPMGCSM",
     "VuCG",

@@ -1,4 +1,4 @@
-"""The paper's evaluation: its published tables as data."""
+"""The paper's evaluation: its published tables as data, and all that runs it again."""
 
 import json
 from importlib.resources import files

@@ -3,6 +3,10 @@
 import click
 
 from unaligned._version import __version__
+from unaligned.cli.align import align
+from unaligned.cli.bench import bench
+from unaligned.cli.cluster import cluster
+from unaligned.cli.datasets import datasets
 from unaligned.cli.demo import demo
 
 __all__ = ["main"]
@@ -14,4 +18,8 @@ def main() -> None:
     """Cluster and align views whose rows do not correspond."""
 
 
+main.add_command(align)
+main.add_command(bench)
+main.add_command(cluster)
+main.add_command(datasets)
 main.add_command(demo)

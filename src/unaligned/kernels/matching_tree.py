@@ -21,124 +21,37 @@ A score is a chain of fused multiply-adds over ascending coordinates, less the z
 weights, which change no bit: the same everywhere, and mostly the same as in BLAS.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import extending, njit, types
-from numba.core import cgutils
 from numpy.typing import NDArray
+
+from unaligned.kernels.lanes import (
+    WIDTH,
+    Lanes,
+    at_least,
+    compiled,
+    fma,
+    inlined,
+    largest,
+    load,
+    lowest_bit,
+    smaller,
+    spread,
+    store,
+)
 
 __all__ = ["arrange", "match_by_scan", "match_by_tree"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
 Flags: TypeAlias = NDArray[np.bool_]
-Lanes: TypeAlias = Any  # sixteen float64 in vector registers
 
-WIDTH = 16  # columns per leaf, and children per block
 WINDOW = 64  # rows between two looks at how well the tree prunes
 NOBODY = 2**62  # after every column
 SPENT = -1.0  # below every bound: this child has been visited
 EPSILON = float(np.finfo(np.float64).eps)
 TINY = 1e-300  # added to knapsacks, which a product that underflows would spoil
-
-_compiled = njit(cache=True, nogil=True)
-_inlined = njit(cache=True, nogil=True, forceinline=True)
-
-# --- Vector registers --------------------------------------------------------------
-# LLVM cannot rule out that arrays overlap and leaves loops of sixteen scalar, so it
-# is handed the vectors, which it cuts to the processor's width.
-
-_numba: Any = extending  # what follows is not covered by numba's annotations,
-_tools: Any = cgutils  # nor are these helpers
-_double, _vector = ir.DoubleType(), ir.VectorType(ir.DoubleType(), WIDTH)
-
-
-class _LanesType(types.Type):
-    """The numba type of sixteen float64."""
-
-
-_numba.register_model(_LanesType)(
-    lambda manager, kind: _numba.models.PrimitiveModel(manager, kind, _vector)
-)
-_lanes, _f8, _i8 = _LanesType("Lanes"), types.float64, types.int64
-
-
-def _pointer(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
-    """Address of lane 0 of ``array[index]``, the first two of the values."""
-    array = context.make_array(kinds[0])(context, builder, values[0])
-    index = [*_tools.unpack_tuple(builder, values[1]), ir.IntType(64)(0)]
-    item = _tools.get_item_pointer(context, builder, kinds[0], array, index)
-    return builder.bitcast(item, _vector.as_pointer())
-
-
-@_numba.intrinsic
-def _load(_: Any, array: Any, index: Any) -> tuple[Any, Any]:
-    """Return the lanes ``array[index]``; the index names all axes but the last."""
-
-    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return builder.load(_pointer(context, builder, signature.args, values), align=8)
-
-    return _lanes(array, index), emit
-
-
-@_numba.intrinsic
-def _store(_: Any, array: Any, index: Any, lanes: Any) -> tuple[Any, Any]:
-    """Write lanes to ``array[index]``."""
-
-    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args, values)
-        builder.store(values[2], pointer, align=8)
-        return context.get_dummy_value()
-
-    return types.void(array, index, lanes), emit
-
-
-def _primitive(kind: Any, emit: Callable[..., Any]) -> Any:
-    """Make a numba function from its signature and the LLVM code it stands for."""
-    made = kind, lambda _, builder, __, values: emit(builder, *values)
-    # numba counts the parameters, so *args would not do.
-    one, two, three = lambda _, a: made, lambda _, a, b: made, lambda _, a, b, c: made
-    return _numba.intrinsic((one, two, three)[len(kind.args) - 1])
-
-
-def _broadcast(builder: Any, scalar: Any) -> Any:
-    """Copy a scalar to every lane."""
-    lanes = ir.Constant(_vector, ir.Undefined)
-    for lane in range(WIDTH):
-        lanes = builder.insert_element(lanes, scalar, ir.IntType(32)(lane))
-    return lanes
-
-
-def _call(builder: Any, name: str, result: Any, values: Any) -> Any:
-    """Call one of LLVM's own functions; the flags say that no lane is NaN."""
-    kind = ir.FunctionType(result, [value.type for value in values])
-    function = _tools.get_or_insert_function(
-        builder.module, kind, f"llvm.{name}.v16f64"
-    )
-    return builder.call(function, values, fastmath=("nnan", "nsz"))
-
-
-def _compare(builder: Any, lanes: Any, scalar: Any) -> Any:
-    """``lanes >= scalar`` as a bit mask with lane 0 lowest."""
-    bits = builder.fcmp_ordered(">=", lanes, _broadcast(builder, scalar))
-    return builder.zext(builder.bitcast(bits, ir.IntType(WIDTH)), ir.IntType(64))
-
-
-_spread = _primitive(_lanes(_f8), _broadcast)
-_smaller = _primitive(
-    _lanes(_lanes, _lanes), lambda b, x, y: b.select(b.fcmp_ordered("<", x, y), x, y)
-)
-_fma = _primitive(  # x * y + z, rounded once
-    _lanes(_lanes, _lanes, _lanes), lambda b, *xyz: _call(b, "fma", _vector, xyz)
-)
-_largest = _primitive(
-    _f8(_lanes), lambda b, x: _call(b, "vector.reduce.fmax", _double, [x])
-)
-_at_least = _primitive(_i8(_lanes, _f8), _compare)
-_lowest_bit = _primitive(_i8(_i8), lambda b, x: b.cttz(x, ir.IntType(1)(1)))
 
 # --- What both searches share ------------------------------------------------------
 
@@ -151,7 +64,7 @@ class Query(NamedTuple):
     heaviest: Indices  # by descending weight: the order of the knapsack
 
 
-@_compiled
+@compiled
 def _query(weights: Floats, room: Indices) -> Query:
     """Find the non-zero coordinates of a row; ``room`` is (2, m)."""
     support, heaviest = room
@@ -168,15 +81,15 @@ def _query(weights: Floats, room: Indices) -> Query:
     return Query(weights, support[:size], heaviest[:size])
 
 
-@_inlined
+@inlined
 def _scores(blocks: Floats, node: int, query: Query, total: Lanes) -> Lanes:
     """Inner products of the row with sixteen columns, on top of a given total."""
     for h in query.support:
-        total = _fma(_spread(query.weights[h]), _load(blocks, (node, h)), total)
+        total = fma(spread(query.weights[h]), load(blocks, (node, h)), total)
     return total
 
 
-@_compiled
+@compiled
 def _pack(columns: Floats, members: Indices, n_blocks: int) -> tuple[Floats, Indices]:
     """Copy the members to the first lanes of new blocks; tell who is where."""
     blocks = np.zeros((n_blocks, columns.shape[1], WIDTH))
@@ -189,7 +102,7 @@ def _pack(columns: Floats, members: Indices, n_blocks: int) -> tuple[Floats, Ind
     return blocks, packed
 
 
-@_compiled
+@compiled
 def match_by_scan(
     rows: Floats, columns: Floats, order: Indices, taken: Flags, column_of_row: Indices
 ) -> None:
@@ -212,10 +125,10 @@ def match_by_scan(
         query = _query(rows[row], room)
         best, position = -np.inf, 0
         for node in range(len(blocks)):
-            scores = _scores(blocks, node, query, _load(start, (node,)))
-            if _at_least(scores, best) != 0 and _largest(scores) > best:
-                best = _largest(scores)
-                position = node * WIDTH + _lowest_bit(_at_least(scores, best))
+            scores = _scores(blocks, node, query, load(start, (node,)))
+            if at_least(scores, best) != 0 and largest(scores) > best:
+                best = largest(scores)
+                position = node * WIDTH + lowest_bit(at_least(scores, best))
         start[position // WIDTH, position % WIDTH] = -np.inf
         column_of_row[row] = free[position]
         taken[free[position]] = True
@@ -242,7 +155,7 @@ def arrange(columns: Floats) -> Indices:
     return np.lexsort((columns.max(axis=1), second, heaviest))
 
 
-@_compiled
+@compiled
 def _build(columns: Floats, members: Indices) -> Tree:
     """Pack the members in their order, with a level above the leaves at least."""
     start = np.zeros(WIDTH + 2, np.intp)
@@ -257,12 +170,12 @@ def _build(columns: Floats, members: Indices) -> Tree:
             child = start[level - 1] + place
             node, lane = start[level] + place // WIDTH, place % WIDTH
             for h in range(columns.shape[1]):
-                blocks[node, h, lane] = _largest(_load(blocks, (child, h)))
+                blocks[node, h, lane] = largest(load(blocks, (child, h)))
             smallest[node, lane] = smallest[child].min()
     return Tree(blocks, smallest, start[: n_levels + 1])
 
 
-@_compiled
+@compiled
 def _remove(tree: Tree, values: Floats, position: int, held: Indices) -> None:
     """Take out the column with these values; ``held`` is room for m coordinates."""
     node, lane = position // WIDTH, position % WIDTH
@@ -281,7 +194,7 @@ def _remove(tree: Tree, values: Floats, position: int, held: Indices) -> None:
         n_candidates, n_held = n_held, 0
         for h in held[:n_candidates]:
             if tree.blocks[parent, h, lane] == values[h]:
-                tree.blocks[parent, h, lane] = _largest(_load(tree.blocks, (child, h)))
+                tree.blocks[parent, h, lane] = largest(load(tree.blocks, (child, h)))
                 held[n_held] = h
                 n_held += 1
         if tree.smallest[parent, lane] == column:
@@ -290,37 +203,37 @@ def _remove(tree: Tree, values: Floats, position: int, held: Indices) -> None:
             return
 
 
-@_inlined
+@inlined
 def _bounds(tree: Tree, node: int, query: Query, mass: float) -> Lanes:
     """Upper bounds of the scores below each child, both ideas combined."""
-    box = _scores(tree.blocks, node, query, _spread(0.0))
+    box = _scores(tree.blocks, node, query, spread(0.0))
     if query.support.size <= 1:
         return box  # and some column attains it
-    total, room = _spread(0.0), _spread(mass)
+    total, room = spread(0.0), spread(mass)
     for h in query.heaviest:
-        spent = _smaller(_load(tree.blocks, (node, h)), room)
-        total = _fma(_spread(query.weights[h]), spent, total)
-        room = _fma(spent, _spread(-1.0), room)
+        spent = smaller(load(tree.blocks, (node, h)), room)
+        total = fma(spread(query.weights[h]), spent, total)
+        room = fma(spent, spread(-1.0), room)
     # A score is rounded m times, a knapsack 2 m times: the margin is twice as wide.
     margin = (4 * tree.blocks.shape[1] + 8) * EPSILON
-    return _smaller(box, _fma(total, _spread(1.0 + margin), _spread(TINY)))
+    return smaller(box, fma(total, spread(1.0 + margin), spread(TINY)))
 
 
-@_inlined
+@inlined
 def _best_lane(lanes: Lanes, smallest: Indices) -> tuple[float, int]:
     """Largest value and its lane: among equals, the one of the smallest column."""
-    value = _largest(lanes)
-    mask = _at_least(lanes, value)
-    best = _lowest_bit(mask)
+    value = largest(lanes)
+    mask = at_least(lanes, value)
+    best = lowest_bit(mask)
     while mask != 0:
-        lane = _lowest_bit(mask)
+        lane = lowest_bit(mask)
         if smallest[lane] < smallest[best]:
             best = lane
         mask &= mask - 1
     return value, best
 
 
-@_compiled
+@compiled
 def _search(
     tree: Tree, query: Query, mass: float, path: Indices, bounds: Floats
 ) -> tuple[int, int]:
@@ -332,10 +245,10 @@ def _search(
     best, column, position, n_visited = SPENT, NOBODY, 0, 0
     level = top = tree.start.size - 2
     path[top] = 0
-    _store(bounds, (top,), _bounds(tree, tree.start[top], query, mass))
+    store(bounds, (top,), _bounds(tree, tree.start[top], query, mass))
     while level <= top:
         node = tree.start[level] + path[level]
-        bound, lane = _best_lane(_load(bounds, (level,)), tree.smallest[node])
+        bound, lane = _best_lane(load(bounds, (level,)), tree.smallest[node])
         smallest = tree.smallest[node, lane]
         if bound < best or (bound == best and smallest > column):
             level += 1  # no child of this node can win any more
@@ -346,10 +259,10 @@ def _search(
             level -= 1
             path[level] = child
             node = tree.start[level] + child
-            _store(bounds, (level,), _bounds(tree, node, query, mass))
+            store(bounds, (level,), _bounds(tree, node, query, mass))
             continue
         n_visited += 1
-        scores = _scores(tree.blocks, child, query, _spread(0.0))
+        scores = _scores(tree.blocks, child, query, spread(0.0))
         score, lane = _best_lane(scores, tree.smallest[child])
         smallest = tree.smallest[child, lane]
         if score > best or (score == best and smallest < column):
@@ -357,7 +270,7 @@ def _search(
     return position, n_visited
 
 
-@_compiled
+@compiled
 def match_by_tree(
     rows: Floats,
     columns: Floats,

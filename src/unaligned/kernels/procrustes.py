@@ -3,7 +3,10 @@
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
+
+from unaligned.kernels.devices import on_host
 
 __all__ = ["polar_factor"]
 
@@ -16,11 +19,12 @@ def polar_factor(target: NDArray[Any]) -> NDArray[Any]:
 
     Parameters
     ----------
-    target : ndarray of shape (p, q)
+    target : array of shape (p, q)
+        Of NumPy, or on any device of torch; the result is of the same kind.
 
     Returns
     -------
-    ndarray of shape (p, q)
+    array of shape (p, q)
 
     Examples
     --------
@@ -29,6 +33,8 @@ def polar_factor(target: NDArray[Any]) -> NDArray[Any]:
     array([[ 1.,  0.],
            [ 0., -1.]])
     """
-    left, _, right = np.linalg.svd(target, full_matrices=False)
-    orthonormal: NDArray[Any] = left @ right
+    # On the host in any case: of a matrix so small, a GPU takes the SVD more slowly.
+    left, _, right = np.linalg.svd(on_host(target), full_matrices=False)
+    xp = array_namespace(target)
+    orthonormal: NDArray[Any] = xp.asarray(left @ right, device=device(target))
     return orthonormal

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import numpy as np
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 __all__ = ["project_simplex"]
@@ -17,13 +17,14 @@ def project_simplex(points: NDArray[Any]) -> NDArray[Any]:
 
     Parameters
     ----------
-    points : ndarray of shape (n, m)
-        Floating-point rows; the result has the same dtype. An entry of −∞ becomes zero:
-        so a row is projected onto a face. It needs one entry that is finite.
+    points : array of shape (n, m)
+        Floating-point rows, of NumPy or on any device of torch; the result is of the
+        same kind. An entry of −∞ becomes zero: so a row is projected onto a face. It
+        needs one entry that is finite.
 
     Returns
     -------
-    ndarray of shape (n, m)
+    array of shape (n, m)
 
     Examples
     --------
@@ -33,13 +34,13 @@ def project_simplex(points: NDArray[Any]) -> NDArray[Any]:
            [1. , 0. ],
            [0.6, 0.4]])
     """
-    n, m = points.shape
-    descending = np.sort(points, axis=1)[:, ::-1]
-    excess = np.cumsum(descending, axis=1)
-    excess -= 1
-    size = np.arange(1, m + 1, dtype=points.dtype)
+    xp = array_namespace(points)
+    m = points.shape[1]
+    descending = xp.sort(points, axis=1, descending=True, stable=False)
+    excess = xp.cumulative_sum(descending, axis=1) - 1
+    size = xp.arange(1, m + 1, dtype=points.dtype, device=device(points))
     # Entry j of a sorted row stays positive exactly while it exceeds its own shift.
-    support = np.count_nonzero(descending * size > excess, axis=1)
-    shift = excess[np.arange(n), support - 1] / size[support - 1]
-    projected: NDArray[Any] = np.maximum(points - shift[:, None], 0)
+    support = xp.count_nonzero(descending * size > excess, axis=1)[:, None]
+    shift = xp.take_along_axis(excess, support - 1, axis=1) / size[support - 1]
+    projected: NDArray[Any] = xp.maximum(points - shift, 0)
     return projected

@@ -11,14 +11,22 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, ViewClusterer, cluster_rows
+from unaligned.kernels.devices import Cores, Torch, on_host
+from unaligned.kernels.kmeans import cluster_on_device
 from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.known_pairs import KnownPairs
-from unaligned.parameters import COMMON, ITERATIVE, NON_NEGATIVE, POSITIVE_INT
+from unaligned.parameters import (
+    COMMON,
+    INT_OR_AUTO,
+    ITERATIVE,
+    NON_NEGATIVE,
+    POSITIVE_INT,
+)
 from unaligned.pavuc.iteration import State, init_state, pose
 from unaligned.pavuc.solver import solve
-from unaligned.pavuc.updates import fuse_graphs, match_confidence
+from unaligned.pavuc.updates import fuse_graphs, inverse, match_confidence
 from unaligned.views import Views
 
 __all__ = ["PAVuC"]
@@ -40,8 +48,8 @@ class PAVuC(NewRowsMixin, ViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=10
-        Number of clusters k.
+    n_clusters : int or "auto", default=10
+        Number of clusters k. "auto": see `unaligned.selection.select_n_clusters`.
     n_anchors : int, default=None
         Number of anchors m. None: k. The paper tries k, 3k and 5k.
     latent_dim : int, default=None
@@ -56,7 +64,8 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         (m × n) for all views, both in the paper's orientation.
     matching : {"greedy", "optimal"}, default="greedy"
         How rows find their partners: each in turn, most varied row first (the paper's
-        way), or all at once by linear assignment, which needs n × n memory.
+        way), or all at once by linear assignment: exactly while an n × n table fits
+        into memory, nearly (and with a warning) beyond that.
     align : bool, default=True
         False takes the alignment term out: the paper's ablation NPA-VuC.
     safeguard : bool, default=False
@@ -68,8 +77,10 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         Stop when the objective changes by less than this share of itself.
     n_init : int, default=20
         Restarts of the final k-means.
-    device : {None, "cpu"}, default=None
-        Where to compute. This version computes on the CPU.
+    device : {None, "cpu", "cuda"}, default=None
+        Where to compute: on the CPU, or with torch on a GPU. What comes out is NumPy's
+        in any case. The greedy matching of equal graphs is the same everywhere, but
+        graphs differ by rounding, and in a near-tie that is enough to match other rows.
     view_sizes : sequence of int, default=None
         Columns of each view where ``fit`` gets one 2-D array that holds all views side
         by side. None: such an array is one view.
@@ -104,6 +115,8 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         Centres in the space of ``embedding_``.
     objective_ : ndarray of shape (n_iterations,)
         Value of Eq. 7 after every iteration.
+    n_clusters_ : int
+        Number of clusters that was asked for or chosen.
     n_iter_ : int
     converged_ : bool
     n_views_ : int
@@ -147,6 +160,7 @@ class PAVuC(NewRowsMixin, ViewClusterer):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON,
         **ITERATIVE,
+        "n_clusters": INT_OR_AUTO,
         "n_anchors": [POSITIVE_INT, None],
         "latent_dim": [POSITIVE_INT, None],
         "alpha": [Interval(Real, 1, None, closed="neither")],
@@ -155,12 +169,12 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         "matching": [StrOptions({"greedy", "optimal"})],
         "align": ["boolean"],
         "safeguard": ["boolean"],
-        "device": [StrOptions({"cpu"}), None],
+        "device": [StrOptions({"cpu", "cuda"}), None],
     }
 
     def __init__(
         self,
-        n_clusters: int = 10,
+        n_clusters: int | str = 10,
         *,
         n_anchors: int | None = None,
         latent_dim: int | None = None,
@@ -198,21 +212,19 @@ class PAVuC(NewRowsMixin, ViewClusterer):
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate]:
-        problem = pose(
-            views.arrays,
-            pairs,
-            mu=self.mu,
-            alpha=self.alpha,
-            matching=self.matching,
-            align=self.align,
-        )
-        anchors, graph = self._start(views, rng)
-        steps = solve(
-            problem,
-            init_state(problem, anchors, graph),
-            tol=self.tol,
-            safeguard=self.safeguard,
-        )
+        device = Torch() if self.device == "cuda" else Cores()
+        with device.busy():
+            problem = pose(
+                views.arrays,
+                pairs,
+                mu=self.mu,
+                alpha=self.alpha,
+                matching=self.matching,
+                align=self.align,
+                device=device,
+            )
+            start = init_state(problem, *self._start(views, rng))
+        steps = solve(problem, start, tol=self.tol, safeguard=self.safeguard)
         for state, converged in steps:
             yield Iterate(state, state.objective, converged)
 
@@ -222,8 +234,8 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         """Anchors (m × d_l) and graph (n × m) to start from."""
         n, dtype = views.n_rows[0], views.arrays[0].dtype
         if isinstance(self.init, str):
-            m = self.n_anchors or self.n_clusters
-            anchors = rng.uniform(size=(self.latent_dim or self.n_clusters, m))
+            m = self.n_anchors or self.n_clusters_
+            anchors = rng.uniform(size=(self.latent_dim or self.n_clusters_, m))
             graph = rng.uniform(size=(m, n))
         else:
             anchors, graph = self._check_init(n)
@@ -251,29 +263,44 @@ class PAVuC(NewRowsMixin, ViewClusterer):
     def _describe(
         self, state: State, views: Views, pairs: KnownPairs, seed: int
     ) -> dict[str, Any]:
-        embedding = embed_graph(
-            fuse_graphs(state.graphs, state.permutations), self.n_clusters
-        )
+        graphs = [on_host(graph) for graph in state.graphs]
+        permutations = [on_host(rows) for rows in state.permutations]
+        embedding = embed_graph(fuse_graphs(graphs, permutations), self.n_clusters_)
         points = unit_rows(embedding.vectors)
-        labels, centers = cluster_rows(
-            points, self.n_clusters, n_init=self.n_init, seed=seed
-        )
-        view_labels = [labels[np.argsort(p)] for p in state.permutations]
+        labels, centers = self._cluster(points, seed)
+        view_labels = [labels[inverse(rows)] for rows in permutations]
         return {
             "labels_": view_labels[0],
             "view_labels_": view_labels,
             "template_": state.template,
-            "alignment_": _alignment(state, views, pairs),
+            "alignment_": _alignment(
+                state.template, graphs, permutations, views, pairs
+            ),
             "view_weights_": state.weights,
-            "anchors_": state.anchors,
-            "projections_": state.projections,
-            "anchor_graphs_": state.graphs,
+            "anchors_": on_host(state.anchors),
+            "projections_": [on_host(Q) for Q in state.projections],
+            "anchor_graphs_": graphs,
             "embedding_": points,
             "cluster_centers_": centers,
             "_embedding": embedding,
             "_single_view_labels": None,
             "_seed": seed,
         }
+
+    def _cluster(
+        self, points: NDArray[Any], seed: int
+    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """k-means as the paper runs it; return labels and centres."""
+        if self.device != "cuda":
+            return cluster_rows(points, self.n_clusters_, n_init=self.n_init, seed=seed)
+        labels, centers = cluster_on_device(
+            Torch().put(points),
+            self.n_clusters_,
+            n_init=self.n_init,
+            max_iter=200,
+            seed=seed,
+        )
+        return on_host(labels), on_host(centers)
 
     def _predict_rows(self, X: Any, view: int) -> NDArray[np.intp]:
         # A new row has no partner: its graph row is Eq. 14 without the pull of one.
@@ -286,27 +313,26 @@ class PAVuC(NewRowsMixin, ViewClusterer):
     def single_view_labels_(self) -> list[NDArray[np.intp]]:
         """Clusters of each view from its own graph alone, computed when asked for."""
         if self._single_view_labels is None:
+            embeddings = (embed_graph(G, self.n_clusters_) for G in self.anchor_graphs_)
             self._single_view_labels = [
-                cluster_rows(
-                    unit_rows(embed_graph(graph, self.n_clusters).vectors),
-                    self.n_clusters,
-                    n_init=self.n_init,
-                    seed=self._seed,
-                )[0]
-                for graph in self.anchor_graphs_
+                self._cluster(unit_rows(embedding.vectors), self._seed)[0]
+                for embedding in embeddings
             ]
         return self._single_view_labels
 
 
-def _alignment(state: State, views: Views, pairs: KnownPairs) -> Alignment:
+def _alignment(
+    template: int,
+    graphs: list[NDArray[Any]],
+    permutations: list[NDArray[np.intp]],
+    views: Views,
+    pairs: KnownPairs,
+) -> Alignment:
     """Alignment of a state; only what was known beforehand is trusted."""
-    t, n = state.template, views.n_rows[0]
-    known = [pairs.partnered(i, t) for i in range(len(views))]
+    known = [pairs.partnered(i, template) for i in range(len(views))]
     confidence = [
-        match_confidence(graph, state.graphs[t], permutation, rows)
-        for graph, permutation, rows in zip(
-            state.graphs, state.permutations, known, strict=True
-        )
+        match_confidence(graph, graphs[template], permutation, rows)
+        for graph, permutation, rows in zip(graphs, permutations, known, strict=True)
     ]
-    trust = np.array([len(rows) / n for rows in known])
-    return Alignment(t, state.permutations, confidence, trust, views.names)
+    trust = np.array([len(rows) / views.n_rows[0] for rows in known])
+    return Alignment(template, permutations, confidence, trust, views.names)

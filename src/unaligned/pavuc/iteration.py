@@ -5,13 +5,18 @@ graph update, residual and weight while they are there, and leave behind only th
 share of the moments ``X_i Λ_i G_iᵀ`` that the next iteration starts from.
 """
 
-from dataclasses import dataclass
+import operator
+from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from array_api_compat import array_namespace
+from array_api_compat import device as device_of
 
-from unaligned.kernels.blocks import row_blocks
+from unaligned.kernels.blocks import row_blocks, row_parts
+from unaligned.kernels.devices import Cores, on_host
+from unaligned.kernels.residual import sum_of_squares
 from unaligned.kernels.simplex import project_simplex
 from unaligned.known_pairs import KnownPairs
 from unaligned.pavuc.updates import (
@@ -19,6 +24,7 @@ from unaligned.pavuc.updates import (
     Indices,
     blend,
     choosing_order,
+    inverse,
     match_rows,
     objective,
     reweight_rows,
@@ -26,6 +32,7 @@ from unaligned.pavuc.updates import (
     update_anchors,
     update_projection,
     update_view_weights,
+    view_errors,
     view_moments,
 )
 
@@ -45,6 +52,8 @@ class Problem:
     """Eq. 22 for every view; empty where nothing is aligned."""
     floors: list[float]
     """Smallest residual of every view that is told from zero."""
+    device: Cores = field(default_factory=Cores, kw_only=True)
+    """Where the views are, and all that is computed from them."""
 
     @property
     def pull(self) -> float:
@@ -53,7 +62,7 @@ class Problem:
 
 
 class State(NamedTuple):
-    """What an iteration changes."""
+    """What an iteration changes. Arrays of rows and of features are on the device."""
 
     anchors: Array
     projections: list[Array]
@@ -66,6 +75,29 @@ class State(NamedTuple):
     objective: float
 
 
+class Sweep(NamedTuple):
+    """What one pass over a view, or over a part of its rows, needs to know."""
+
+    X: Any
+    projection: Array
+    anchors: Array
+    fidelity: Array
+    partners: Array | None
+    mu: float
+    n_partners: int
+    floor: float
+    previous: Array | None = None
+
+    def of(self, rows: slice) -> "Sweep":
+        """Return the same for some of the rows."""
+        return self._replace(
+            X=self.X[rows],
+            fidelity=self.fidelity[rows],
+            partners=None if self.partners is None else self.partners[rows],
+            previous=None if self.previous is None else self.previous[rows],
+        )
+
+
 def pose(
     views: list[Any],
     pairs: KnownPairs,
@@ -74,23 +106,27 @@ def pose(
     alpha: float,
     matching: str,
     align: bool,
+    device: Cores | None = None,
 ) -> Problem:
-    """Pose the problem for checked views."""
+    """Pose the problem for checked views, and take them to the device."""
+    device = device or Cores()
+    orders = [choosing_order(X, device.map) for X in views if align]
     return Problem(
-        views=views,
+        views=[device.put_view(X) for X in views],
         pairs=pairs,
         mu=mu,
         alpha=alpha,
         matching=matching,
         align=align,
-        orders=[choosing_order(X) for X in views] if align else [],
-        floors=[residual_floor(X) for X in views],
+        orders=[device.put(order) for order in orders],
+        floors=device.map(residual_floor, views),
+        device=device,
     )
 
 
 def residual_floor(X: Any) -> float:
     """Smallest residual told from zero: rounding at the scale of the view's rows."""
-    squares = X.multiply(X).sum() if sparse.issparse(X) else np.vdot(X, X)
+    squares = sum(sum_of_squares(X[rows]) for rows in row_blocks(X))
     scale = float(np.sqrt(squares / X.shape[0])) or 1.0
     return float(np.finfo(X.dtype).eps) * scale
 
@@ -102,22 +138,37 @@ def init_state(problem: Problem, anchors: Array, graph: Array) -> State:
     to be partners start from the same row of ``graph``.
     """
     v, n = len(problem.views), len(graph)
+    device = problem.device
     permutations = beside_template(problem, [np.arange(n)] * v, 0)
-    graphs = [graph[np.argsort(p)] for p in permutations]
-    ones = np.ones(n, dtype=graph.dtype)
+    graphs = [device.put(graph)[inverse(p)] for p in permutations]
+    ones = device.put(np.ones(n, dtype=graph.dtype))
     return State(
-        anchors=anchors,
+        anchors=device.put(anchors.astype(np.float64)),
         projections=[],
         graphs=graphs,
         residuals=[ones / 2] * v,
-        moments=[
-            view_moments(X, ones, G) for X, G in zip(problem.views, graphs, strict=True)
-        ],
+        moments=device.map(partial(sum_moments, ones), problem.views, graphs),
         weights=np.full(v, 1 / v),
         template=0,
         permutations=permutations,
         objective=np.inf,
     )
+
+
+def sum_moments(row_weights: Array, X: Any, graph: Array) -> Array:
+    """`view_moments` of a whole view, block by block."""
+    moments = empty_moments(X, graph)
+    for rows in row_blocks(X):
+        moments += view_moments(X[rows], row_weights[rows], graph[rows])
+    return moments
+
+
+def empty_moments(X: Any, like: Array) -> Array:
+    """Zeros for `view_moments`; in float64, for they add up over all rows."""
+    xp = array_namespace(like)
+    shape = X.shape[1], like.shape[1]
+    zeros: Array = xp.zeros(shape, dtype=xp.float64, device=device_of(like))
+    return zeros
 
 
 def one_iteration(problem: Problem, state: State) -> State:
@@ -132,15 +183,17 @@ def one_iteration(problem: Problem, state: State) -> State:
     if template != state.template:
         permutations = beside_template(problem, permutations, template)
     strengths = state.weights**problem.alpha
-    projections = [update_projection(M, state.anchors) for M in state.moments]
+    projections = problem.device.map(
+        update_projection, state.moments, [state.anchors] * v
+    )
     anchors = update_anchors(strengths, state.moments, projections)
 
-    swept = [
-        sweep(
+    sweeps = [
+        Sweep(
             X,
             projections[i],
             anchors,
-            strengths[i] * reweight_rows(state.residuals[i], problem.floors[i]),
+            reweight_rows(state.residuals[i], problem.floors[i]) * strengths[i],
             partner_rows(state.graphs, permutations, template, i) if mu else None,
             mu,
             v - 1 if i == template else 1,
@@ -148,22 +201,43 @@ def one_iteration(problem: Problem, state: State) -> State:
         )
         for i, X in enumerate(problem.views)
     ]
-    graphs, residuals, moments = (list(part) for part in zip(*swept, strict=True))
+    graphs, residuals, moments = sweep_side_by_side(problem.device, sweeps)
 
     permutations = update_permutations(problem, graphs, permutations, template)
-    value = objective(strengths, residuals, graphs, permutations, template, mu)
-    errors = np.array([r.sum(dtype=np.float64) for r in residuals])
     return State(
         anchors=anchors,
         projections=projections,
         graphs=graphs,
         residuals=residuals,
         moments=moments,
-        weights=update_view_weights(errors, problem.alpha),
+        weights=update_view_weights(view_errors(residuals), problem.alpha),
         template=template,
         permutations=permutations,
-        objective=value,
+        objective=objective(strengths, residuals, graphs, permutations, template, mu),
     )
+
+
+def sweep_side_by_side(
+    device: Cores, sweeps: list[Sweep]
+) -> tuple[list[Array], list[Array], list[Array]]:
+    """Graphs, residuals and moments of several views, each in parts of its rows."""
+    parts = [row_parts(s.X, s.X.shape[1] * len(s.anchors)) for s in sweeps]
+    pieces = [
+        s.of(rows) if len(of_view) > 1 else s
+        for s, of_view in zip(sweeps, parts, strict=True)
+        for rows in of_view
+    ]
+    found = iter(device.map(lambda piece: sweep(*piece), pieces))
+    graphs: list[Array] = []
+    residuals: list[Array] = []
+    moments: list[Array] = []
+    for of_view in parts:
+        graph, lengths, shares = zip(*(next(found) for _ in of_view), strict=True)
+        xp = array_namespace(graph[0])
+        graphs.append(xp.concat(graph))
+        residuals.append(xp.concat(lengths))
+        moments.append(reduce(operator.add, shares))
+    return graphs, residuals, moments
 
 
 def sweep(
@@ -182,25 +256,27 @@ def sweep(
     The paper's graph step supposes AᵀA = I. With ``previous``, the graph before, it
     holds for any AᵀA ⪯ I: the curvature that is missing is majorised there.
     """
-    dtype = X.dtype
-    projection, anchors = projection.astype(dtype), anchors.astype(dtype)
-    graph = np.empty((X.shape[0], len(anchors)), dtype=dtype)
-    residuals = np.empty(X.shape[0], dtype=dtype)
-    moments = np.zeros((X.shape[1], len(anchors)))  # float64: a sum over all rows
+    xp, dtype, device = array_namespace(anchors), X.dtype, device_of(anchors)
+    projection, anchors = xp.astype(projection, dtype), xp.astype(anchors, dtype)
+    n, m = X.shape[0], len(anchors)
+    graph = xp.empty((n, m), dtype=dtype, device=device)
+    residuals = xp.empty(n, dtype=dtype, device=device)
+    moments = empty_moments(X, graph)
     for rows in row_blocks(X):
-        latent = X[rows] @ projection
+        block = X[rows]
+        latent = block @ projection
         if previous is None:
             target = latent @ anchors.T
         else:
             gap = latent - previous[rows] @ anchors
             target = previous[rows] + gap @ anchors.T
         if partners is not None:
-            gamma = fidelity[rows].astype(dtype)
+            gamma = xp.astype(fidelity[rows], dtype)
             target = blend(target, gamma, partners[rows], mu, n_partners)
         graph[rows] = project_simplex(target)
         residuals[rows] = row_residuals(latent, graph[rows], anchors)
         moments += view_moments(
-            X[rows], reweight_rows(residuals[rows], floor), graph[rows]
+            block, reweight_rows(residuals[rows], floor), graph[rows]
         )
     return graph, residuals, moments
 
@@ -210,11 +286,11 @@ def partner_rows(
 ) -> Array:
     """Sum of the partners of every row of a view: G_t Π_iᵀ, or Σ_{i≠t} G_i Π_i."""
     if view != template:
-        return graphs[template][np.argsort(permutations[view])]
-    others = [i for i in range(len(graphs)) if i != template]
-    total = np.zeros_like(graphs[template])
-    for i in others:
-        total += graphs[i][permutations[i]]
+        return graphs[template][inverse(permutations[view])]
+    total: Array = array_namespace(graphs[template]).zeros_like(graphs[template])
+    for i, (graph, permutation) in enumerate(zip(graphs, permutations, strict=True)):
+        if i != template:
+            total += graph[permutation]
     return total
 
 
@@ -227,9 +303,11 @@ def beside_template(
     matching, and so do we.
     """
     return [
-        np.arange(len(permutation))
-        if i == template
-        else problem.pairs.honoured(permutation, i, template)
+        problem.device.put(
+            np.arange(len(permutation))
+            if i == template
+            else problem.pairs.honoured(on_host(permutation), i, template)
+        )
         for i, permutation in enumerate(permutations)
     ]
 
@@ -240,15 +318,20 @@ def update_permutations(
     """Eq. 23 for every view but the template, whose permutation is the identity."""
     if not problem.align:
         return previous
-    return [
-        np.arange(len(graph))
-        if i == template
-        else match_rows(
-            graph,
+    device = problem.device
+
+    def match(i: int) -> Indices:
+        known_rows, known_columns = problem.pairs.between(i, template)
+        return match_rows(
+            graphs[i],
             graphs[template],
             problem.orders[i],
-            problem.pairs.between(i, template),
+            (device.put(known_rows), device.put(known_columns)),
             problem.matching,
         )
-        for i, graph in enumerate(graphs)
-    ]
+
+    permutations = [device.put(np.arange(len(graphs[template])))] * len(graphs)
+    others = [i for i in range(len(graphs)) if i != template]
+    for i, permutation in zip(others, device.map(match, others), strict=True):
+        permutations[i] = permutation
+    return permutations

@@ -25,17 +25,18 @@ its own path rather than replaced by steeper ones.
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from array_api_compat import array_namespace
 
 from unaligned.kernels.blocks import row_blocks
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.pavuc.iteration import (
     Problem,
     State,
+    Sweep,
     beside_template,
     one_iteration,
     partner_rows,
-    sweep,
+    sweep_side_by_side,
     update_permutations,
 )
 from unaligned.pavuc.updates import (
@@ -43,9 +44,12 @@ from unaligned.pavuc.updates import (
     Indices,
     alignment_gain,
     anchor_target,
+    inverse,
     objective,
     reweight_rows,
+    total,
     update_view_weights,
+    view_errors,
 )
 
 SHARES = (1.0, 1 / 2, 1 / 4, 1 / 8, 1 / 16)  # of the paper's step, tried in turn
@@ -59,7 +63,7 @@ def guarded_iteration(problem: Problem, state: State) -> State:
     wanted = following.template
     if wanted != state.template:
         # The same correspondence, told in the row order of the new template.
-        backwards = np.argsort(state.permutations[wanted])
+        backwards = inverse(state.permutations[wanted])
         retold = [p[backwards] for p in state.permutations]
         retold = beside_template(problem, retold, wanted)
         following = careful_iteration(problem, state, wanted, retold)
@@ -78,38 +82,44 @@ def careful_iteration(
         reweight_rows(r, floor)
         for r, floor in zip(state.residuals, problem.floors, strict=True)
     ]
-    projections = [
-        lower_projection(X, w, M @ state.anchors, Q)
-        for X, w, M, Q in zip(
-            problem.views, row_weights, state.moments, state.projections, strict=True
-        )
-    ]
+    projections = problem.device.map(
+        lower_projection,
+        problem.views,
+        row_weights,
+        [M @ state.anchors for M in state.moments],
+        state.projections,
+    )
     anchors = lower_anchors(state, strengths, row_weights, projections)
 
     graphs, residuals = list(state.graphs), list(state.residuals)
     moments = list(state.moments)
     others = [i for i in range(len(graphs)) if i != template]
-    for i in [*others, template]:  # the template last: it sees where the views went
-        graphs[i], residuals[i], moments[i] = sweep(
-            problem.views[i],
-            projections[i],
-            anchors,
-            strengths[i] * row_weights[i],
-            partner_rows(graphs, permutations, template, i) if mu else None,
-            mu,
-            len(others) if i == template else 1,
-            problem.floors[i],
-            previous=graphs[i],
-        )
+    for some in (others, [template]):  # the template last: it sees where the views went
+        sweeps = [
+            Sweep(
+                problem.views[i],
+                projections[i],
+                anchors,
+                row_weights[i] * strengths[i],
+                partner_rows(graphs, permutations, template, i) if mu else None,
+                mu,
+                len(others) if i == template else 1,
+                problem.floors[i],
+                previous=graphs[i],
+            )
+            for i in some
+        ]
+        swept = zip(*sweep_side_by_side(problem.device, sweeps), strict=True)
+        for i, found in zip(some, swept, strict=True):
+            graphs[i], residuals[i], moments[i] = found
     permutations = better_permutations(problem, graphs, permutations, template)
-    errors = np.array([r.sum(dtype=np.float64) for r in residuals])
     return State(
         anchors=anchors,
         projections=projections,
         graphs=graphs,
         residuals=residuals,
         moments=moments,
-        weights=update_view_weights(errors, problem.alpha),
+        weights=update_view_weights(view_errors(residuals), problem.alpha),
         template=template,
         permutations=permutations,
         objective=objective(strengths, residuals, graphs, permutations, template, mu),
@@ -120,12 +130,13 @@ def lower_projection(X: Any, row_weights: Array, target: Array, start: Array) ->
     """Eq. 10, shortened until Tr(Q X Λ Xᵀ Qᵀ) − 2 Tr(Q B) does not rise."""
 
     def surrogate(projection: Array) -> float:
-        inner = projection.astype(X.dtype)
+        xp = array_namespace(projection)
+        inner = xp.astype(projection, X.dtype)
         spread = 0.0
         for rows in row_blocks(X):
             latent = X[rows] @ inner
-            spread += float(row_weights[rows] @ np.einsum("jl,jl->j", latent, latent))
-        return spread - 2 * float(np.vdot(projection, target))
+            spread += float(row_weights[rows] @ xp.vecdot(latent, latent))
+        return spread - 2 * float(total(projection * target))
 
     return shortened_step(start, target, surrogate)
 
@@ -134,14 +145,15 @@ def lower_anchors(
     state: State, strengths: Array, row_weights: list[Array], projections: list[Array]
 ) -> Array:
     """Eq. 12, shortened until Tr(A (Σ φ^α G Λ Gᵀ) Aᵀ) − 2 Tr(A C) does not rise."""
+    xp = array_namespace(state.anchors)
     gram = sum(
-        s * (G.T @ (w[:, None] * G)).astype(np.float64)
+        float(s) * xp.astype(G.T @ (w[:, None] * G), xp.float64)
         for s, w, G in zip(strengths, row_weights, state.graphs, strict=True)
     )
     target = anchor_target(strengths, state.moments, projections)
 
     def surrogate(anchors: Array) -> float:
-        return float(np.vdot(anchors, gram @ anchors - 2 * target))
+        return float(total(anchors * (gram @ anchors - 2 * target)))
 
     return shortened_step(state.anchors, target, surrogate)
 

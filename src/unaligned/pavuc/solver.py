@@ -18,7 +18,9 @@ def solve(
     """
     for iteration in count(1):
         guarded = safeguard and iteration > 1  # the start satisfies no constraint yet
-        following = (guarded_iteration if guarded else one_iteration)(problem, state)
+        with problem.device.busy():
+            iterate = guarded_iteration if guarded else one_iteration
+            following = iterate(problem, state)
         if guarded and following.objective > state.objective:
             # Rounding is all that is left to gain from: keep what we have.
             yield state, True

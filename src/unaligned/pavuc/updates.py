@@ -14,16 +14,22 @@ here                  shape              in the paper
 ``permutation``       n                  Π_i; entry s is the row of view i that stands
                                          beside row s of the template
 ====================  =================  ============================================
+
+Arrays are NumPy's, or tensors of torch on any device. What there is one of per view
+(``strengths``, ``errors``, φ) is NumPy's in any case.
 """
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unaligned.kernels.blocks import row_blocks
+from unaligned.kernels.blocks import row_blocks, row_parts
 from unaligned.kernels.matching import extend_matching, matching_confidence
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.view_weights import power_weights
@@ -41,29 +47,40 @@ def objective(
     mu: float,
 ) -> float:
     """Eq. 7: Σ φ_i^α ‖Q_i X_i − A G_i‖₂,₁ + μ Σ_{i≠t} ‖G_i Π_i − G_t‖²_F."""
-    errors = np.array([r.sum(dtype=np.float64) for r in residuals])
-    misfit = float(strengths @ errors)
+    misfit = float(strengths @ view_errors(residuals))
     if mu == 0:
         return misfit
     return misfit + mu * misalignment(graphs, permutations, template)
+
+
+def view_errors(residuals: Sequence[Array]) -> Array:
+    """ε of Eq. 27: ‖Q_i X_i − A G_i‖₂,₁ of every view."""
+    return np.array([float(total(r)) for r in residuals])
+
+
+def total(array: Array) -> Any:
+    """Sum of all entries, in float64."""
+    xp = array_namespace(array)
+    return xp.sum(array, dtype=xp.float64)
 
 
 def misalignment(
     graphs: Sequence[Array], permutations: Sequence[Indices], template: int
 ) -> float:
     """Second term of Eq. 7 without μ: Σ_{i≠t} ‖G_i Π_i − G_t‖²_F."""
-    total = 0.0
+    distance = 0.0
     for i, (graph, permutation) in enumerate(zip(graphs, permutations, strict=True)):
         if i != template:
             gap = graph[permutation] - graphs[template]
-            total += float(np.einsum("sh,sh->", gap, gap, dtype=np.float64))
-    return total
+            distance += float(total(array_namespace(gap).vecdot(gap, gap)))
+    return distance
 
 
 def row_residuals(latent: Array, graph: Array, anchors: Array) -> Array:
     """Length of every row of ``Q_i X_i − A G_i``."""
+    xp = array_namespace(latent)
     gap = latent - graph @ anchors
-    lengths: Array = np.sqrt(np.einsum("jl,jl->j", gap, gap))
+    lengths: Array = xp.sqrt(xp.vecdot(gap, gap))
     return lengths
 
 
@@ -72,7 +89,7 @@ def reweight_rows(residuals: Array, floor: float) -> Array:
 
     ``floor`` keeps the weight of a row that is reconstructed exactly finite.
     """
-    weights: Array = 0.5 / np.maximum(residuals, residuals.dtype.type(floor))
+    weights: Array = 0.5 / array_namespace(residuals).maximum(residuals, floor)
     return weights
 
 
@@ -92,8 +109,7 @@ def anchor_target(
 ) -> Array:
     """``C`` of Eq. 12: Σ φ_i^α G_i Λ_i X_iᵀ Q_iᵀ (m × d_l)."""
     parts = zip(strengths, moments, projections, strict=True)
-    target: Array = sum(s * (M.T @ Q) for s, M, Q in parts)
-    return target
+    return reduce(operator.add, (float(s) * (M.T @ Q) for s, M, Q in parts))
 
 
 def update_anchors(
@@ -120,13 +136,23 @@ def blend(
     return blended
 
 
-def choosing_order(X: Any) -> Indices:
+def inverse(permutation: Indices) -> Indices:
+    """Place of every row in a permutation: the template row beside it."""
+    xp = array_namespace(permutation)
+    places: Indices = xp.empty_like(permutation)
+    places[permutation] = xp.arange(len(permutation), device=device(permutation))
+    return places
+
+
+def choosing_order(X: Any, map: Callable[..., Iterable[Array]] = map) -> Indices:
     """Eq. 22: rows by falling sample variance over their features, stable.
 
     The initial-state probability of a row is its variance over the sum of all; only
-    the order matters, so the division is left out.
+    the order matters, so the division is left out. ``map`` may use several threads.
     """
-    return np.argsort(-row_variances(X), kind="stable")
+    parts = [X[rows] for rows in row_parts(X, n_sums=1)]
+    variances = np.concatenate(list(map(row_variances, parts)))
+    return np.argsort(-variances, kind="stable")
 
 
 def row_variances(X: Any) -> Array:
@@ -164,7 +190,8 @@ def match_rows(
 
 def alignment_gain(graph: Array, template: Array, permutation: Indices) -> float:
     """Eq. 20: Tr(Π_iᵀ G_iᵀ G_t), which the best permutation maximises."""
-    return float(np.einsum("sh,sh->", graph[permutation], template, dtype=np.float64))
+    xp = array_namespace(graph)
+    return float(total(xp.vecdot(graph[permutation], template)))
 
 
 def match_confidence(

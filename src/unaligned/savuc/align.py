@@ -21,9 +21,9 @@ __all__ = ["EFFORTS", "align", "align_checked"]
 
 # Population, generations, children, candidates; and how often to try an unsure pair.
 EFFORTS = {
-    "quick": (Effort(60, 2, 60, 3), 1),
-    "normal": (Effort(150, 6, 120, 6), 2),
-    "thorough": (Effort(300, 10, 200, 8), 4),
+    "quick": (Effort(60, 2, 60, 3), 2),
+    "normal": (Effort(150, 6, 120, 6), 3),
+    "thorough": (Effort(300, 10, 200, 8), 6),
 }
 
 

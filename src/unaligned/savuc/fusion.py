@@ -43,8 +43,8 @@ __all__ = ["cluster_view", "fuse_views"]
 
 N_ROWS = 2500  # partitions are made of as many rows, and extended to the others
 ROWS_PER_CLUSTER = 10  # or of more, with many clusters
-N_BEST = 7  # partitions that are asked for a consensus, and others as good as they
-ABOUT_AS_GOOD = 0.015  # difference in score that matters
+BREADTHS = 6, 7, 9, 12  # of the best partitions are asked for a consensus
+ABOUT_AS_GOOD = 0.01  # difference in score that matters
 N_MIXED = 20  # directions of Gaussian mixtures
 N_STARTS = 10  # of k-means
 SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
@@ -83,8 +83,11 @@ def fuse_views(
         pool += _own_partitions(portrait, n_clusters, rng)
         pool += [_mixture(look.points, n_clusters, rng) for look in portrait.looks]
     scores = [appeal(portraits, labels, n_clusters, half) for labels in pool]
-    labels = consensus(pool, weigh(scores), n_clusters)
-    return _extend(views, portraits, chosen, labels)
+    opinions = [
+        consensus(pool, weigh(scores, breadth), n_clusters) for breadth in BREADTHS
+    ]
+    appeals = [appeal(portraits, labels, n_clusters, half) for labels in opinions]
+    return _extend(views, portraits, chosen, opinions[int(np.argmax(appeals))])
 
 
 @threadpool_limits.wrap(limits=1)
@@ -161,12 +164,12 @@ def appeal(
     return float(np.mean(np.log(q) - 0.5 * np.log1p(-np.array(q))))
 
 
-def weigh(scores: list[float]) -> Array:
-    """Weights of partitions: full for the best, little for those clearly behind.
+def weigh(scores: list[float], breadth: int) -> Array:
+    """Weights of partitions: full for the best few, little for those clearly behind.
 
     Where many partitions are about as good as the best ones, many are heard.
     """
-    last = np.sort(scores)[-N_BEST:][0]
+    last = np.sort(scores)[-breadth:][0]
     weights = np.exp(np.minimum(np.array(scores) - last, 0) / ABOUT_AS_GOOD)
     return np.asarray(weights / weights.sum())
 

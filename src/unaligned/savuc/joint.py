@@ -21,7 +21,7 @@ from unaligned.savuc.couplings import Effort
 from unaligned.savuc.geometry import N_DIRECTIONS, Geometry
 from unaligned.savuc.pairs_of_views import Known, PairFit, align_pair, climb_from
 from unaligned.savuc.row_matching import Matching, match_rows
-from unaligned.savuc.trust import trust_in
+from unaligned.savuc.trust import ENOUGH_AGREEMENT, agreement, trust_in
 
 __all__ = ["Group", "Search", "align_views", "known_between"]
 
@@ -31,6 +31,7 @@ Indices = NDArray[np.intp]
 N_SWEEPS = 2
 N_BASE = 6000  # rows that speak for a group while it grows, where there are many more
 SURE, HOPELESS = 0.95, 0.02  # trust above or below which another try changes nothing
+FEW_ROWS = 600  # up to which searches are cheap, and often miss what is there
 
 
 class Group(NamedTuple):
@@ -237,15 +238,26 @@ def join_groups(
     fits: list[PairFit] = []
     while len(fits) < search.n_tries:
         fits.append(align_pair(one.geometry, other.geometry, search.effort, rng, known))
-        best = max(fits, key=lambda fit: fit.gain)
-        trust = max(trust_in(best.gain, n), share)
+        best, trust = judge(fits, n)
+        trust = max(trust, share)
         search.report(one.views, other.views, best, trust)
-        if trust > SURE or trust < HOPELESS:
+        settled = trust > SURE or (trust < HOPELESS and n > FEW_ROWS)
+        if settled or time.monotonic() > search.deadline:
             break
     if trust < 0.5:
         return None
     matching = match_rows(best.cross, one.geometry.fine, other.geometry.fine, known)
     return merge(one, other, matching.partner, matching.confidence, trust, geometries)
+
+
+def judge(fits: list[PairFit], n_rows: int) -> tuple[PairFit, float]:
+    """Give the best of several searches and the trust in it."""
+    best = max(fits, key=lambda fit: fit.gain)
+    others = [fit for fit in fits if fit is not best]
+    confirmed = any(
+        agreement(best.cross, fit.cross) > ENOUGH_AGREEMENT for fit in others
+    )
+    return best, trust_in(best.gain, n_rows, confirmed)
 
 
 def known_between(one: Group, other: Group, pairs: KnownPairs) -> Known:

@@ -1,0 +1,123 @@
+"""The matching alone: against the literal loop, and against optimal ones.
+
+``python -m benchmarks.matching --problems 10000`` compares the answer with the literal
+one on so many generated problems, and prints a JSON line.
+"""
+
+import argparse
+import json
+import time
+from functools import cache
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from benchmarks.pavuc import fit_quietly
+from benchmarks.problems import fused_scores, literal, literal_loop, problem
+from benchmarks.sizes import growing, make_views
+from unaligned import PAVuC
+from unaligned.kernels import matching, matching_blocks, matching_tree
+from unaligned.kernels.matching import match_greedy
+
+
+@cache
+def graphs_of_a_fit(n):
+    """Two anchor graphs (m = 10) after five iterations, in float64."""
+    model = PAVuC(10, max_iter=5, tol=0, n_init=1, random_state=0)
+    graphs = fit_quietly(model, make_views(growing(n))).anchor_graphs_
+    others = [i for i in range(len(graphs)) if i != model.template_]
+    return [graphs[i].astype(np.float64) for i in (others[0], model.template_)]
+
+
+class Greedy:
+    """Graphs of a fit, m = 10, rows as they come."""
+
+    params = [10_000, 50_000]
+    param_names = ["n"]
+
+    def setup(self, n):
+        self.rows, self.columns = graphs_of_a_fit(n)
+        self.order = np.arange(n)
+        some = self.rows[:50], self.columns[:50], self.order[:50]
+        literal_loop(*some)  # compile first
+        self.time_unaligned(n)
+
+    def time_unaligned(self, n):
+        self.found = match_greedy(self.rows, self.columns)
+
+    def time_literal(self, n):
+        self.expected = literal_loop(self.rows, self.columns, self.order)
+
+    def track_differences(self, n):
+        """Rows that are matched to another column than in the literal answer."""
+        return int(np.count_nonzero(self.found != self.expected))
+
+
+class Optimal:
+    """What the largest total score takes, and how close the greedy one comes."""
+
+    params = [2000]
+    param_names = ["n"]
+
+    def setup(self, n):
+        self.rows, self.columns = (graph[:n] for graph in graphs_of_a_fit(10_000))
+
+    def time_greedy(self, n):
+        self.greedy = match_greedy(self.rows, self.columns)
+
+    def time_scipy(self, n):
+        scores = self.rows @ self.columns.T
+        self.optimal = linear_sum_assignment(scores, maximize=True)[1]
+
+    def time_pot(self, n):
+        import ot
+
+        ot.emd([], [], -(self.rows @ self.columns.T))
+
+    def track_share_of_optimum(self, n):
+        """Total score of the greedy matching over that of the optimal one."""
+        totals = [
+            np.sum(self.rows * self.columns[chosen])
+            for chosen in (self.greedy, self.optimal)
+        ]
+        return float(totals[0] / totals[1])
+
+
+def searches(rows, columns, order):
+    """Answers of the tree, of blocks with the scan behind them, and of the scan."""
+    for patience in (np.inf, 0.05, None):
+        taken = np.zeros(len(columns), dtype=np.bool_)
+        column_of_row = np.full(len(rows), -1)
+        data, answer, rest = (rows, columns), (taken, column_of_row), order
+        if patience is not None:
+            near = matching_tree.arrange(columns)
+            n = matching_tree.match_by_tree(*data, rest, near, patience, *answer)
+            rest = rest[n:]
+        if patience != np.inf:
+            rest = rest[matching_blocks.match_by_blocks(*data, rest, *answer) :]
+        matching_tree.match_by_scan(*data, rest, *answer)
+        yield column_of_row
+    yield match_greedy(rows, columns, order)
+
+
+def count_differences(n_problems, seed=0):
+    """Problems, rows and rows that differ from the literal answer in any search."""
+    rng = np.random.default_rng(seed)
+    matching.FEWEST_ROWS_FOR_TREE = 30
+    n_rows = n_different = 0
+    for _ in range(n_problems):
+        rows, columns, order = problem(rng, largest=100)
+        rows, columns = rows.astype(np.float64), columns.astype(np.float64)
+        expected = literal(fused_scores(rows, columns), order)
+        for found in searches(rows, columns, order):
+            n_different += int(np.count_nonzero(found != expected))
+            n_rows += len(rows)
+    return {"problems": n_problems, "rows": n_rows, "different": n_different}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--problems", type=int, default=10_000)
+    start = time.perf_counter()
+    counted = count_differences(parser.parse_args().problems)
+    print(json.dumps(counted | {"seconds": round(time.perf_counter() - start, 1)}))

@@ -1,0 +1,187 @@
+"""What the deep baselines need of PyTorch, which is imported when it is used.
+
+So that the classes can be looked at where there is no torch, no module imports it at
+its top: functions get it from `load_torch`, and formulas use methods of tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Sequential
+
+__all__ = [
+    "FrozenEncoder",
+    "Scaling",
+    "adam",
+    "choose_device",
+    "draw_batches",
+    "encode",
+    "freeze",
+    "load_torch",
+    "measure_scale",
+    "seeded",
+    "to_tensor",
+]
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+
+# Rows that go through a network at once where no gradient is wanted.
+ENCODED_AT_ONCE = 8192
+
+
+def load_torch() -> Any:
+    """Import torch, or say how to get it."""
+    try:
+        import torch
+    except ImportError:
+        raise ImportError(
+            "PVC and MvCLN train neural networks and need PyTorch. Install it with "
+            "`pip install unaligned[deep]`."
+        ) from None
+    return torch
+
+
+def choose_device(device: str | None) -> Any:
+    """Device by name; where none is named, a CUDA GPU if there is one."""
+    torch = load_torch()
+    if device is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+        torch.empty(1, device=chosen)
+    except (AssertionError, NotImplementedError, RuntimeError) as error:
+        raise ValueError(
+            f"device={device!r} cannot be used: torch {torch.__version__} says "
+            f"{str(error).splitlines()[0]!r}. Use device='cpu', or None for whatever "
+            "there is."
+        ) from None
+    return chosen
+
+
+@contextmanager
+def seeded(rng: np.random.RandomState, device: Any) -> Iterator[None]:
+    """Draw from torch's generators by our seed, and leave them as they were."""
+    torch = load_torch()
+    used = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(used):
+        torch.manual_seed(int(rng.randint(2**31 - 1)))
+        yield
+
+
+def adam(networks: Sequence[Any], learning_rate: float, decay: float = 0.0) -> Any:
+    """Adam over the parameters of all networks."""
+    parameters = [p for network in networks for p in network.parameters()]
+    return load_torch().optim.Adam(
+        parameters, lr=learning_rate, weight_decay=decay, fused=True
+    )
+
+
+class Scaling(NamedTuple):
+    """How the columns of a view were shifted and scaled."""
+
+    shift: Array
+    width: Array
+
+    def apply(self, X: Array) -> NDArray[np.float32]:
+        """Scaled rows, in the single precision of the networks."""
+        return ((X - self.shift) / self.width).astype(np.float32)
+
+
+def measure_scale(X: Array, how: str) -> Scaling:
+    """Find the shift and width of a view.
+
+    ``"range"`` brings the whole matrix to [0, 1], ``"minmax"`` every column,
+    ``"standard"`` gives columns mean 0 and deviation 1, ``"none"`` leaves them alone.
+    What does not vary becomes zero.
+    """
+    axis = None if how == "range" else 0
+    if how == "none":
+        return Scaling(np.zeros((), X.dtype), np.ones((), X.dtype))
+    if how == "standard":
+        shift, width = X.mean(axis=0), X.std(axis=0)
+    else:
+        shift = X.min(axis=axis)
+        width = X.max(axis=axis) - shift
+    # A constant column has a width of rounding errors, not of zero.
+    constant = width <= 10 * np.finfo(X.dtype).eps * np.abs(X).max(axis=axis)
+    return Scaling(np.asarray(shift), np.where(constant, 1, width).astype(X.dtype))
+
+
+def to_tensor(array: Array, device: Any) -> Tensor:
+    """Copy an array to the device."""
+    return load_torch().from_numpy(np.ascontiguousarray(array)).to(device)
+
+
+def encode(encoder: Sequential, X: Tensor) -> NDArray[np.float32]:
+    """Latent points of all rows, without dropout and without a gradient."""
+    torch = load_torch()
+    training = encoder.training
+    encoder.eval()
+    with torch.no_grad():
+        latent = torch.cat([encoder(rows) for rows in X.split(ENCODED_AT_ONCE)])
+    encoder.train(training)
+    found: NDArray[np.float32] = latent.cpu().numpy()
+    return found
+
+
+class FrozenEncoder(NamedTuple):
+    """A trained encoder and the scaling before it, as arrays: it runs without torch."""
+
+    scaling: Scaling
+    weights: list[NDArray[np.float32]]
+    biases: list[NDArray[np.float32]]
+    rectified: bool
+    """Whether latent points are cut off at zero, like all hidden ones."""
+
+    def encode(self, X: Array) -> NDArray[np.float32]:
+        """Latent points of rows as they come from the user."""
+        H = self.scaling.apply(X)
+        for depth, (W, b) in enumerate(zip(self.weights, self.biases, strict=True), 1):
+            H = H @ W + b
+            if self.rectified or depth < len(self.weights):
+                np.maximum(H, 0, out=H)
+        return H
+
+
+def freeze(encoder: Sequential, scaling: Scaling) -> FrozenEncoder:
+    """Copy an encoder as it is when in use.
+
+    Dropout falls away then, and batch normalisation, with the statistics it has
+    learned, is linear and goes into the layer before it.
+    """
+    weights: list[NDArray[np.float32]] = []
+    biases: list[NDArray[np.float32]] = []
+    rectified = False
+    for layer in encoder:
+        kind = type(layer).__name__
+        parts = {
+            name: value.detach().cpu().numpy().copy()
+            for name, value in layer.state_dict().items()
+        }
+        rectified = kind == "ReLU" or (rectified and kind == "Dropout")
+        if kind == "Linear":
+            weights.append(parts["weight"].T)
+            biases.append(parts["bias"])
+        elif kind == "BatchNorm1d":
+            slope = parts["weight"] / np.sqrt(parts["running_var"] + layer.eps)
+            weights[-1] = weights[-1] * slope
+            biases[-1] = (biases[-1] - parts["running_mean"]) * slope + parts["bias"]
+    return FrozenEncoder(scaling, weights, biases, rectified)
+
+
+def draw_batches(n: int, size: int, rng: np.random.RandomState) -> list[Indices]:
+    """Shuffle n items into batches; a last batch of one joins the one before."""
+    order = rng.permutation(n)
+    ends = np.arange(size, n, size)
+    if ends.size and n - ends[-1] == 1:
+        ends = ends[:-1]
+    return np.split(order, ends)

@@ -1,0 +1,321 @@
+"""Base of the methods that learn from known pairs who else belongs together.
+
+Rows are matched in blocks, so that memory grows with n and not with n². A block holds
+as many rows of the template as of another view; who is whose partner is either told row
+by row or by a matrix of weights.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
+from sklearn.utils import TransformerTags
+from sklearn.utils.validation import check_is_fitted
+
+from unaligned.alignment import Alignment
+from unaligned.base import NewRowsMixin, ViewClusterer, cluster_rows
+from unaligned.baselines._deep import Scaling, encode, freeze
+from unaligned.baselines._paired import PAIRED
+from unaligned.kernels.graph_matching import round_matching
+from unaligned.kernels.matching import match_greedy, match_optimal
+from unaligned.known_pairs import KnownPairs
+from unaligned.parameters import POSITIVE, POSITIVE_INT
+from unaligned.views import Views, check_new_rows, check_reference_view, label
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Sequential
+
+__all__ = [
+    "PAIR_TRAINED",
+    "Block",
+    "PairTrainedClusterer",
+    "State",
+    "draw_blocks",
+    "known_blocks",
+    "match_rows",
+]
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+
+# Parameters of every such method.
+PAIR_TRAINED: dict[str, list[Any]] = {
+    **PAIRED,
+    "hidden": ["array-like"],
+    "learning_rate": [POSITIVE],
+    "clamp_known_pairs": ["boolean"],
+    "align_batch_size": [POSITIVE_INT, None],
+    "device": [str, None],
+}
+
+
+class Block(NamedTuple):
+    """Rows of the template and of another view that were matched with each other."""
+
+    template_rows: Indices
+    view_rows: Indices
+    weights: Tensor | None = None
+    """Weight of every row of the view for every row of the template; None where the
+    rows are partners as they stand."""
+
+
+class State(NamedTuple):
+    """What training changes, and what is needed to make something of it."""
+
+    encoders: list[Sequential]
+    Xs: list[Tensor]
+    """Scaled views, on the device."""
+    scalings: list[Scaling]
+    blocks: dict[int, list[Block]] | None = None
+    """Matched rows of every view but the template, once training has fixed them."""
+    attributes: dict[str, Any] = {}
+    """Further fitted attributes."""
+
+
+def draw_blocks(
+    pairs: KnownPairs,
+    view: int,
+    template: int,
+    size: int | None,
+    clamp: bool,
+    rng: np.random.RandomState,
+) -> list[Block]:
+    """Shuffle the rows of the template and of a view into blocks of equal size.
+
+    Known partners share a block, or are left out if they are clamped. Within a block
+    the order is random: nothing is to be learned from it.
+    """
+    n = len(pairs.identities[template])
+    beside = pairs.honoured(rng.permutation(n), view, template)
+    rows = rng.permutation(n)
+    if clamp:
+        rows = rows[~np.isin(rows, pairs.partnered(view, template))]
+    if not rows.size:
+        return []
+    parts = np.array_split(rows, -(-len(rows) // (size or n)))
+    return [Block(part, rng.permutation(beside[part])) for part in parts]
+
+
+def known_blocks(
+    pairs: KnownPairs, view: int, template: int, size: int | None
+) -> list[Block]:
+    """Known partners as blocks."""
+    of_view, of_template = pairs.between(view, template)
+    n_parts = -(-len(of_view) // (size or len(of_view)))
+    parts = zip(
+        np.array_split(of_template, n_parts),
+        np.array_split(of_view, n_parts),
+        strict=True,
+    )
+    return [Block(*rows) for rows in parts]
+
+
+def match_rows(template: Array, view: Array, block: Block, how: str) -> Block:
+    """Bring the rows of a block together by their latent distance.
+
+    ``"greedy"``: each row of the template, in turn, takes the nearest free row.
+    ``"hungarian"``: the least sum of squared distances.
+    """
+    match = {"greedy": match_greedy, "hungarian": match_optimal}[how]
+    H, other = template[block.template_rows], view[block.view_rows]
+    # The nearest point has the largest <h, g> − ½‖g‖².
+    ones = np.ones((len(H), 1), H.dtype)
+    height = -0.5 * np.square(other).sum(axis=1, keepdims=True)
+    nearest = match(np.hstack([H, ones]), np.hstack([other, height]))
+    return Block(block.template_rows, block.view_rows[nearest])
+
+
+def closeness(template: Array, view: Array, block: Block) -> NDArray[np.float64]:
+    """Confidence of matches, row by row: share of a partner among its rivals.
+
+    A rival counts by how much nearer it is than the mean row of the block.
+    """
+    distances = pairwise_distances(
+        template[block.template_rows], view[block.view_rows]
+    ).astype(np.float64)
+    near = np.maximum(distances.mean() - distances, 0)
+    return _share(near.diagonal(), near.sum(axis=1))
+
+
+def partners(block: Block, view: Array) -> Array:
+    """Latent partner of every row of the template in a block: P H."""
+    if block.weights is None:
+        return view[block.view_rows]
+    return block.weights.cpu().numpy() @ view[block.view_rows]
+
+
+def harden(block: Block) -> tuple[Block, NDArray[np.float64]]:
+    """Round the weights of a block to a matching; return it and its confidence."""
+    assert block.weights is not None
+    weights = block.weights.cpu().numpy()
+    rows = round_matching(weights.T, "greedy")
+    hit = np.take_along_axis(weights, rows[:, None], axis=1)[:, 0]
+    confidence = _share(hit, weights.sum(axis=1, dtype=np.float64))
+    return Block(block.template_rows, block.view_rows[rows]), confidence
+
+
+class PairTrainedClusterer(NewRowsMixin, ViewClusterer):
+    """Train encoders on known pairs, match the other rows by them, and cluster.
+
+    Every view has an encoder; all views but the template are trained with it and
+    matched to it. What k-means clusters is, for every row of the template, its latent
+    point and those of its partners side by side. ``template_`` is ``reference_view``.
+
+    A method supplies `_iterate`, `_align` and the property ``max_iter``, its epochs.
+    """
+
+    _accepts_sparse = False
+
+    @property
+    @abstractmethod
+    def max_iter(self) -> int:
+        """Epochs of all stages."""
+
+    @abstractmethod
+    def _align(
+        self, latents: list[Array], pairs: KnownPairs, rng: np.random.RandomState
+    ) -> dict[int, list[Block]]:
+        """Match the rows of every view but the template by their latent points."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags(preserves_dtype=["float32"])
+        return tags
+
+    def transform(self, X: Any, view: int | str = 0) -> NDArray[np.float32]:
+        """Encode rows of one view.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features of that view)
+        view : int or str, default=0
+            The view that the rows belong to, by index or by name.
+
+        Returns
+        -------
+        latent : ndarray of shape (n_rows, latent_dim)
+            In single precision.
+        """
+        check_is_fitted(self)
+        X, index = check_new_rows(X, estimator=self, view=view)
+        return self._encode_rows(X, index)
+
+    def _encode_rows(self, X: Any, view: int) -> NDArray[np.float32]:
+        return self._encoders[view].encode(X.toarray() if sparse.issparse(X) else X)
+
+    def _predict_rows(self, X: Any, view: int) -> NDArray[np.intp]:
+        # A new row has no partner: it sees its own view's part of the centres.
+        latent = self._encode_rows(X, view)
+        width = latent.shape[1]
+        centers = self.cluster_centers_[:, view * width : (view + 1) * width]
+        return np.asarray(pairwise_distances_argmin(latent, centers), dtype=np.intp)
+
+    def _others(self, views: Views | list[Any]) -> Iterator[int]:
+        """All views but the template."""
+        return (i for i in range(len(views)) if i != self.reference_view)
+
+    def _check_pairs(self, views: Views, pairs: KnownPairs) -> None:
+        """Complain where there is nothing to learn from."""
+        check_reference_view(self.reference_view, views)
+        name = type(self).__name__
+        if len(views) == 1:
+            raise ValueError(
+                f"{name} learns from rows that are known to belong together in two "
+                "views, but got one view. Bring another, or use PAVuC or SAVuC."
+            )
+        for i in self._others(views):
+            if not len(pairs.between(i, self.reference_view)[0]):
+                one, other = (label(views.names[v]) for v in (self.reference_view, i))
+                raise ValueError(
+                    f"{name} learns from known pairs of rows which others belong "
+                    f"together, and no pair is known between {one} and {other}. Give "
+                    "some as aligned=, or use a method that needs none: SAVuC or PAVuC."
+                )
+
+    def _describe(
+        self, state: State, views: Views, pairs: KnownPairs, seed: int
+    ) -> dict[str, Any]:
+        latents = [encode(f, X) for f, X in zip(state.encoders, state.Xs, strict=True)]
+        blocks = state.blocks
+        if blocks is None:
+            blocks = self._align(latents, pairs, np.random.RandomState(seed))
+        t = self.reference_view
+        points = np.hstack(
+            [
+                H if i == t else _gather(blocks[i], [partners(b, H) for b in blocks[i]])
+                for i, H in enumerate(latents)
+            ]
+        )
+        labels, centers = cluster_rows(
+            points, self.n_clusters, n_init=self.n_init, seed=seed
+        )
+        alignment = self._alignment(latents, blocks, views, pairs)
+        view_labels = [labels[np.argsort(rows)] for rows in alignment.permutations]
+        return state.attributes | {
+            "labels_": view_labels[0],
+            "view_labels_": view_labels,
+            "template_": t,
+            "alignment_": alignment,
+            "latents_": latents,
+            "embedding_": points,
+            "cluster_centers_": centers,
+            "_encoders": [
+                freeze(f, scaling)
+                for f, scaling in zip(state.encoders, state.scalings, strict=True)
+            ],
+        }
+
+    def _alignment(
+        self,
+        latents: list[Array],
+        blocks: dict[int, list[Block]],
+        views: Views,
+        pairs: KnownPairs,
+    ) -> Alignment:
+        """One partner for every row; only what was known beforehand is trusted."""
+        t = self.reference_view
+        everyone = np.arange(views.n_rows[t])
+        permutations, confidence = [], []
+        for i, H in enumerate(latents):
+            if i == t:
+                permutations.append(everyone)
+                confidence.append(np.ones(len(everyone)))
+                continue
+            hard = [
+                (block, closeness(latents[t], H, block))
+                if block.weights is None
+                else harden(block)
+                for block in blocks[i]
+            ]
+            permutation = _gather(blocks[i], [block.view_rows for block, _ in hard])
+            sure = _gather(blocks[i], [share for _, share in hard])
+            of_view, of_template = pairs.between(i, t)
+            sure[of_template[permutation[of_template] == of_view]] = 1.0
+            permutations.append(permutation)
+            confidence.append(sure)
+        known = [len(pairs.partnered(i, t)) for i in range(len(views))]
+        trust = np.array(known) / len(everyone)
+        return Alignment(t, permutations, confidence, trust, views.names)
+
+
+def _gather(blocks: list[Block], parts: list[Array]) -> Array:
+    """Put what belongs to the template's rows of blocks into the template's order."""
+    rows = np.concatenate([block.template_rows for block in blocks])
+    joined = np.concatenate(parts)
+    ordered = np.empty_like(joined)
+    ordered[rows] = joined
+    return ordered
+
+
+def _share(part: Array, whole: Array) -> NDArray[np.float64]:
+    """Quotient in [0, 1], zero where the whole is."""
+    share = np.zeros(len(part))
+    np.divide(part, whole, out=share, where=whole > 0)
+    return np.minimum(share, 1.0)

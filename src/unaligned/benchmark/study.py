@@ -1,0 +1,295 @@
+"""Which cells every table and figure needs, and running them until none is missing.
+
+A plan is asked again and again: it lists the cells it knows it needs, given the results
+so far. What needs a choice (the best grid point) is listed once the choice can be made.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from unaligned.benchmark.cells import Cell, Results
+from unaligned.benchmark.environment import (
+    describe_environment,
+    environment_name,
+    load_average,
+)
+from unaligned.benchmark.measure import measure
+from unaligned.benchmark.methods import METHODS, Setting
+from unaligned.benchmark.protocol import (
+    N_SHUFFLES,
+    PAIRED_SHARE,
+    RATIOS,
+    SYNTHETIC,
+    entry_of,
+    load_views,
+)
+from unaligned.benchmark.runner import Limits, Measure, Running, run_cells
+from unaligned.benchmark.summary import CRITERIA, Case, choose, released_setting
+
+__all__ = ["PLANS", "Observer", "Study", "run_study"]
+
+FLOORS = ("single view", "random labels")
+PAIRED = (
+    "LMVSC", "FPMVSCAG", "FMVACC", "FDAGF", "RCAGL", "CAMVC", "AEVC",
+)  # fmt: skip
+UNPAIRED = ("CMVNMF", "UPMGCSM", "VuCG", "PAVuC", "SAVuC")
+TABLE4 = (*PAIRED, *UNPAIRED, *FLOORS)
+TABLE5 = ("PVC", "MvCLN", "PAVuC", "SAVuC", *FLOORS)
+TABLE6 = ("PAVuC", "NPA-VuC")
+TABLE7 = UNPAIRED
+SPEED = ("PAVuC in 15 iterations", "plain NumPy in 15 iterations")
+SCALING = (*PAIRED, *UNPAIRED, *SPEED)
+FIGURE5_MU = (1e-4, 1e-3, 1e-2, 1e-1)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is asked for."""
+
+    cases: tuple[Case, ...]
+    methods: tuple[str, ...] = tuple(METHODS)
+    shuffles: int = N_SHUFFLES
+    grid_shuffles: int = 1
+    """Shuffles that grids are searched on; 0: grids are not searched."""
+    ratios: tuple[float, ...] = RATIOS
+    sizes: tuple[int, ...] = (500, 1000, 2000, 4000, 8000, 16000)
+    quick: bool = False
+    time_limit: float = 600.0
+
+    def wanted(self, names: Iterable[str]) -> list[str]:
+        """Those of some methods that are asked for, and can run here."""
+        return [
+            name for name in names if name in self.methods and METHODS[name].can_run
+        ]
+
+
+@cache
+def n_views_of(dataset: str) -> int:
+    """Count the views of a dataset."""
+    return len(load_views(entry_of(dataset)).Xs)
+
+
+def two_views(case: Case) -> Case:
+    """Give the case of Table 5: that of Table 4 where there are but two views."""
+    if n_views_of(case.dataset) == 2:
+        return case
+    return Case(case.dataset, case.rows, case.entry.table5_views)
+
+
+def searched(
+    study: Study, results: Results, case: Case, name: str, ratio: float = 0.0
+) -> Iterator[Cell]:
+    """Grid of a method, then its chosen settings on all shuffles."""
+    n_views = len(case.views) if case.views else n_views_of(case.dataset)
+    grid = list(METHODS[name].settings(n_views, study.quick))
+    settled: list[Setting] = []
+    if (released := released_setting(name, case.entry)) is not None:
+        settled.append(released)
+    if len(grid) == 1:
+        settled += grid
+    elif study.grid_shuffles or name == "single view":
+        tried = [
+            case.cell(name, setting, ratio=ratio, shuffle=shuffle)
+            for setting in grid
+            for shuffle in range(max(study.grid_shuffles, 1))
+        ]
+        yield from tried
+        if all(results.get(cell) or gave_up(cell, results) for cell in tried):
+            chosen = [choose(results, case, name, rule, ratio) for rule in CRITERIA]
+            settled += [setting for setting in chosen if setting is not None]
+    elif released is None:
+        settled.append({})
+    for setting in settled:
+        for shuffle in range(study.shuffles):
+            yield case.cell(name, setting, ratio=ratio, shuffle=shuffle)
+
+
+def gave_up(cell: Cell, results: Results, time_limit: float | None = None) -> bool:
+    """Whether cells like one ran out of time or memory, and none came to an end."""
+    ends = [
+        record["status"]
+        for _, record in results.like(cell)
+        if time_limit is None or record.get("limit", time_limit) >= time_limit
+    ]
+    return "done" not in ends and bool({"time-out", "out of memory"} & set(ends))
+
+
+def table4(study: Study, results: Results) -> Iterator[Cell]:
+    """All methods, all views, fully shuffled."""
+    for case in study.cases:
+        for name in study.wanted(TABLE4):
+            yield from searched(study, results, case, name)
+
+
+def table5(study: Study, results: Results) -> Iterator[Cell]:
+    """Two views; methods that need pairs get one in a hundred."""
+    for case in map(two_views, study.cases):
+        for name in study.wanted(TABLE5):
+            ratio = PAIRED_SHARE if METHODS[name].needs_pairs else 0.0
+            yield from searched(study, results, case, name, ratio)
+
+
+def table6(study: Study, results: Results) -> Iterator[Cell]:
+    """PAVuC with and without its alignment term, settings as released."""
+    for case in study.cases:
+        for name in study.wanted(TABLE6):
+            setting = released_setting(name, case.entry) or {}
+            for shuffle in range(study.shuffles):
+                yield case.cell(name, setting, shuffle=shuffle)
+
+
+def table7(study: Study, results: Results) -> Iterator[Cell]:
+    """Methods that take misalignment into account, as in Table 4."""
+    for case in study.cases:
+        for name in study.wanted(TABLE7):
+            yield from searched(study, results, case, name)
+
+
+def figure3(study: Study, results: Results) -> Iterator[Cell]:
+    """Map of the views and of the fused graph."""
+    for case in study.cases:
+        for name in study.wanted(["PAVuC"]):
+            yield case.cell(name, case.entry.released, measure="map")
+
+
+def figure4(study: Study, results: Results) -> Iterator[Cell]:
+    """Shares of known pairs; PAVuC as released, and SAVuC."""
+    for case in study.cases:
+        for name in study.wanted(["PAVuC", "SAVuC"]):
+            setting = released_setting(name, case.entry)
+            if setting is None:
+                setting = next(METHODS[name].settings(1, study.quick))
+            for ratio in study.ratios:
+                for shuffle in range(study.shuffles):
+                    yield case.cell(name, setting, ratio=ratio, shuffle=shuffle)
+        for name in study.wanted(["single view"]):
+            yield from searched(study, results, case, name)
+
+
+def figure5(study: Study, results: Results) -> Iterator[Cell]:
+    """PAVuC over α and μ, with as many anchors as released."""
+    alphas, mus = METHODS["PAVuC"].grid["alpha"], list(FIGURE5_MU)
+    if study.quick:
+        alphas, mus = alphas[::5], mus[::3]
+    for case in study.cases:
+        for name in study.wanted(["PAVuC"]):
+            for alpha in alphas:
+                for mu in mus:
+                    setting = case.entry.released | {"alpha": alpha, "mu": mu}
+                    for shuffle in range(max(study.grid_shuffles, 1)):
+                        yield case.cell(name, setting, shuffle=shuffle)
+
+
+def figure6(study: Study, results: Results) -> Iterator[Cell]:
+    """PAVuC iteration by iteration."""
+    for case in study.cases:
+        for name in study.wanted(["PAVuC"]):
+            yield case.cell(name, case.entry.released, measure="trace")
+
+
+def scaling(study: Study, results: Results) -> Iterator[Cell]:
+    """Growing synthetic data, for every method until it is too slow."""
+    for name in study.wanted(SCALING):
+        grid = list(METHODS[name].settings(3, study.quick))
+        setting = grid[0] if len(grid) == 1 else {}
+        for size in study.sizes:
+            cell = Cell(SYNTHETIC, name, setting, rows=size)
+            yield cell
+            seconds = (results.get(cell) or {}).get("seconds", study.time_limit)
+            if seconds > study.time_limit / 2:  # twice the rows take twice the time
+                break
+
+
+PLANS = {
+    plan.__name__: plan
+    for plan in (
+        table4, table5, table6, table7, figure3, figure4, figure5, figure6, scaling,
+    )
+}  # fmt: skip
+
+
+class Observer:
+    """Is told how a study goes; does nothing by itself."""
+
+    def planned(self, cells: list[Cell]) -> None:
+        """Hear which cells are to be run next."""
+
+    def running(self, running: list[Running]) -> None:
+        """Hear of the cells in flight, several times a second."""
+
+    def ended(self, cell: Cell, record: dict[str, Any]) -> None:
+        """Hear that a cell ended, or was given up (status ``"skipped"``)."""
+
+
+def run_study(
+    names: Iterable[str],
+    study: Study,
+    results: Results,
+    *,
+    jobs: int = 1,
+    limits: Limits = Limits(),  # noqa: B008  frozen
+    retry: bool = False,
+    again: bool = False,
+    observer: Observer | None = None,
+    measure: Measure = measure,
+) -> None:
+    """Run what is missing for some tables and figures.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Keys of ``PLANS``.
+    study : Study
+    results : Results
+        What is there is not run again; what is run is added.
+    jobs : int, default=1
+        Cells at a time.
+    limits : Limits
+        A cell that ran into a shorter time limit before is run again.
+    retry : bool, default=False
+        Whether cells that did not end well before are run again.
+    again : bool, default=False
+        Whether all cells are run again; the newest result of a cell counts.
+    observer : Observer, default=None
+    measure : function of a Cell
+    """
+    observer = observer or Observer()
+    environment = describe_environment()
+    place = environment_name(environment)
+    tried: set[str] = set()
+
+    def missing(cell: Cell) -> bool:
+        if cell.key in tried:
+            return False
+        record = results.get(cell)
+        if record is None or again or (retry and record["status"] != "done"):
+            return True
+        return record["status"] == "time-out" and record["limit"] < limits.seconds
+
+    def worthwhile(cells: list[Cell]) -> Iterator[Cell]:
+        for cell in cells:
+            tried.add(cell.key)
+            if gave_up(cell, results, limits.seconds) and not (retry or again):
+                observer.ended(cell, {"status": "skipped"})
+            else:
+                yield cell
+
+    while True:
+        asked = [cell for name in names for cell in PLANS[name](study, results)]
+        cells = list(filter(missing, dict.fromkeys(asked)))
+        if not cells:
+            return
+        results.add_environment(place, environment)
+        observer.planned(cells)
+        records = run_cells(
+            worthwhile(cells), measure, jobs=jobs, limits=limits, watch=observer.running
+        )
+        for record in records:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            record |= {"environment": place, "threads": limits.threads, "at": now}
+            record["load"] = load_average()
+            results.add(record)
+            observer.ended(Cell.of(record), record)

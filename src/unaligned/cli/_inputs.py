@@ -1,0 +1,239 @@
+"""What a command reads: the views of its files, and the pairs that are known."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from unaligned.cli._outputs import spreadsheet_cell
+from unaligned.cli._session import printable
+from unaligned.datasets import FileViews, read_views
+from unaligned.known_pairs import KnownPairs, check_aligned
+from unaligned.views import Views, label
+
+__all__ = ["Inputs", "read_inputs", "read_pairs"]
+
+DELIMITERS = ",;\t|"
+
+Pairs = dict[tuple[int, int], NDArray[np.intp]]
+
+
+class Inputs(NamedTuple):
+    """Views out of files, and all that is known of their rows."""
+
+    data: FileViews
+    known: KnownPairs
+    columns: dict[str, list[NDArray[Any] | None]]
+    """Columns to colour rows by, one array per view that has them."""
+
+    @property
+    def Xs(self) -> dict[str, Any]:
+        """The views by name."""
+        return dict(zip(self.data.view_names, self.data.Xs, strict=True))
+
+    @property
+    def ids(self) -> list[list[str] | None]:
+        """What each file calls its rows; None where it does not."""
+        return [
+            ids if named else None
+            for ids, named in zip(self.data.row_ids, self.data.has_ids, strict=True)
+        ]
+
+
+def read_inputs(
+    files: tuple[Path, ...],
+    *,
+    pairs: Path | None = None,
+    match_ids: bool = False,
+    label_columns: tuple[str, ...] = (),
+    **options: Any,
+) -> Inputs:
+    """Read the views and what is known of them.
+
+    Parameters
+    ----------
+    files : tuple of paths
+    pairs : path, optional
+        A table of known pairs, see `read_pairs`.
+    match_ids : bool, default=False
+        Whether equal ids in different files are known pairs.
+    label_columns : tuple of str
+        Columns that are no features, to colour rows by.
+    **options
+        For `unaligned.datasets.read_views`.
+
+    Returns
+    -------
+    Inputs
+    """
+    data = read_views(files, match_ids=match_ids, **options)
+    data = data._replace(view_names=[printable(name) for name in data.view_names])
+    if match_ids and not data.aligned:
+        raise click.ClickException(
+            "--match-ids finds no id that occurs in two files; name the column with "
+            "--id-column, or leave --match-ids out."
+        )
+    columns = {}
+    for name in label_columns:
+        data, columns[name] = _take_column(data, name)
+    if pairs is not None:
+        data = data._replace(aligned=_joined(data.aligned, read_pairs(pairs, data)))
+    known = check_aligned(data.aligned, Views(data.Xs, data.view_names))
+    return Inputs(data, known, columns)
+
+
+def _take_column(
+    data: FileViews, name: str
+) -> tuple[FileViews, list[NDArray[Any] | None]]:
+    """Take a column out of the views that have it."""
+    Xs, features = list(data.Xs), list(data.feature_names)
+    values: list[NDArray[Any] | None] = [
+        others.get(name) for others in data.other_columns
+    ]
+    for i, (X, named) in enumerate(zip(Xs, features, strict=True)):
+        if values[i] is not None or not named or name not in named:
+            continue
+        at = named.index(name)
+        rest = np.delete(np.arange(X.shape[1]), at)
+        column = X[:, [at]].toarray() if sparse.issparse(X) else X[:, [at]]
+        values[i] = np.asarray(column).ravel()
+        Xs[i], features[i] = X[:, rest], [named[j] for j in rest]
+    if all(column is None for column in values):
+        raise click.ClickException(
+            f"No file has the column {name!r} that --label-column asks for."
+        )
+    return data._replace(Xs=Xs, feature_names=features), values
+
+
+def read_pairs(path: Path, data: FileViews) -> Pairs:
+    """Read known pairs from a table of text.
+
+    The first line names views, or their files. Every other line names rows of these
+    views that describe one object, by their ids, or by their numbers from 0 on; a cell
+    may stay empty. One column goes by ids if it holds any.
+
+    Parameters
+    ----------
+    path : path
+    data : FileViews
+
+    Returns
+    -------
+    dict
+        For two views each, their rows in two columns.
+    """
+    header, lines = _read_table(path, data)
+    columns = [
+        _rows_of(path, view, [(number, cells[at]) for number, cells in lines], data)
+        for at, view in enumerate(header)
+    ]
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for rows in zip(*columns, strict=True):
+        named = [(v, r) for v, r in zip(header, rows, strict=True) if r is not None]
+        for view, row in named[1:]:
+            first, its_row = named[0]
+            found.setdefault((first, view), []).append((its_row, row))
+    if not found:
+        raise click.ClickException(
+            f"{path} holds no pair; below the names of the views, every line names "
+            "rows of two of them or more."
+        )
+    return {views: np.array(rows, dtype=np.intp) for views, rows in found.items()}
+
+
+def _read_table(
+    path: Path, data: FileViews
+) -> tuple[list[int], list[tuple[int, list[str]]]]:
+    """Read the views that the columns stand for, and the other lines by number."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise click.ClickException(
+            f"{path} is not utf-8 text; write it again as such."
+        ) from None
+    views = _names_of_views(data)
+
+    def read(text: str, delimiter: str) -> list[list[str]]:
+        file = io.StringIO(text, newline="")
+        lines = csv.reader(file, delimiter=delimiter, strict=True)
+        return [[cell.strip() for cell in line] for line in lines]
+
+    def n_views(delimiter: str) -> int:
+        cells = read(text.partition("\n")[0], delimiter)
+        return len(views.keys() & {*cells[0]}) if cells else 0
+
+    try:
+        lines = read(text, max(DELIMITERS, key=n_views))
+    except csv.Error as error:
+        raise click.ClickException(f"{path} is no table of text: {error}.") from None
+    header = lines[0] if lines else []
+    listed = ", ".join(map(repr, data.view_names))
+    for name in header:
+        if name not in views:
+            raise click.ClickException(
+                f"{path}: its first line must name views, and {name!r} is none; the "
+                f"views are {listed}."
+            )
+    columns = [views[name] for name in header]
+    if len(columns) < 2 or len(set(columns)) < len(columns):
+        raise click.ClickException(
+            f"{path}: its first line must name two different views or more; the views "
+            f"are {listed}."
+        )
+    for number, cells in enumerate(lines[1:], start=2):
+        if cells and len(cells) != len(columns):
+            raise click.ClickException(
+                f"{path}, line {number}: there are {len(cells)} cells, but "
+                f"{len(columns)} views."
+            )
+    return columns, [(n, cells) for n, cells in enumerate(lines, 1) if n > 1 and cells]
+
+
+def _names_of_views(data: FileViews) -> dict[str, int]:
+    """List what views may be called: by name, or by file if that has no other."""
+    views = {}
+    for i, path in enumerate(data.paths):
+        if data.paths.count(path) == 1:
+            views |= dict.fromkeys((str(path), path.name, path.stem), i)
+    return views | {name: i for i, name in enumerate(data.view_names)}
+
+
+def _rows_of(
+    path: Path, view: int, cells: list[tuple[int, str]], data: FileViews
+) -> list[int | None]:
+    """Rows of a view that the cells of a column name."""
+    ids = data.row_ids[view]
+    rows = {str(row): row for row in range(len(ids))}
+    wanted = f"no row number (0 to {len(ids) - 1})"
+    if data.has_ids[view]:
+        by_id = {spreadsheet_cell(name): row for row, name in enumerate(ids)}
+        by_id |= {name: row for row, name in enumerate(ids)}
+        no_id = f"no id (such as {ids[0]!r})"
+        if any(cell in by_id for _, cell in cells):
+            rows, wanted = by_id, no_id
+        else:
+            wanted = f"{no_id} and {wanted}"
+    for number, cell in cells:
+        if cell and cell not in rows:
+            raise click.ClickException(
+                f"{path}, line {number}: {cell!r} is {wanted} of "
+                f"{label(data.view_names[view])}."
+            )
+    return [rows[cell] if cell else None for _, cell in cells]
+
+
+def _joined(one: Pairs | None, other: Pairs) -> Pairs:
+    """All pairs of two sets."""
+    joined = dict(one or {})
+    for views, rows in other.items():
+        if views not in joined and views[::-1] in joined:
+            views, rows = views[::-1], rows[:, ::-1]
+        joined[views] = (
+            np.concatenate([joined[views], rows]) if views in joined else rows
+        )
+    return joined

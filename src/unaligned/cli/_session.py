@@ -1,0 +1,229 @@
+"""One run of a command: what it shows, how it is stopped, how it complains."""
+
+import io
+import re
+import signal
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = ["EXIT_CODES", "Screen", "printable", "session", "undisturbed"]
+
+EXIT_CODES = """\
+Exit codes: 0 done; 1 the input or the output folder cannot be used; 2 the command was
+not understood; 70 an error of this program; 130 stopped by Ctrl-C; 143 terminated."""
+
+SILENCE = 10.0  # seconds between two lines of one stage where there is no terminal
+STOPPING = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
+    if hasattr(signal, name)
+]
+
+# What options of the command are called where the library complains about its own.
+OPTIONS = {
+    r"\bid_column=False": "--id-column none",
+    r"\bid_column=": "--id-column",
+    r"\bexclude=\[(.*?)\]": r"--exclude \1",
+    r"\bencoding=": "--encoding ",
+    r"\bdelimiter=": "--delimiter ",
+    r"\bn_clusters=": "-k ",
+}
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody wants the program to stop."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+class ProgramError(click.ClickException):
+    """Something that should not have happened."""
+
+    exit_code = 70
+
+
+class Screen(io.TextIOBase):
+    """Shows on stderr what is being done: a line that changes, or lines in a log.
+
+    It also stands in for stdout while the library works, so that the lines which that
+    prints are progress, and nothing but the answer reaches stdout.
+    """
+
+    def __init__(self, quiet: bool) -> None:
+        console = Console(stderr=True)
+        self._quiet = quiet
+        self._live = console.is_terminal and not quiet
+        text = TextColumn(
+            "{task.description}",
+            markup=False,
+            table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+        )
+        self._progress = Progress(
+            SpinnerColumn(),
+            text,
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            expand=True,
+            redirect_stdout=False,
+            disable=not self._live,
+        )
+        self._task = self._progress.add_task("", total=None)
+        self._spoke = time.monotonic()
+        self.remarks: list[str] = []
+        self.caught: list[warnings.WarningMessage] = []
+
+    def __enter__(self) -> "Screen":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._progress.stop()
+
+    @property
+    def notes(self) -> list[str]:
+        """What users should know beside the answer: remarks, and warnings for them."""
+        told = [
+            printable(" ".join(str(warning.message).split()))
+            for warning in self.caught
+            if issubclass(warning.category, UserWarning)
+            and not issubclass(warning.category, ConvergenceWarning)  # told elsewhere
+        ]
+        return list(dict.fromkeys([*self.remarks, *told]))
+
+    def stage(self, title: str) -> None:
+        """Say what begins."""
+        self._show(title, at_once=True)
+
+    def write(self, text: str) -> int:
+        """Take a line that the library prints."""
+        for line in filter(None, map(str.strip, text.splitlines())):
+            self._show(re.sub(r"^\[\w+\] ", "", line))
+        return len(text)
+
+    def _show(self, line: str, at_once: bool = False) -> None:
+        line = printable(line)
+        if self._live:
+            self._progress.update(self._task, description=line)
+        elif not self._quiet and (at_once or time.monotonic() > self._spoke + SILENCE):
+            self._spoke = time.monotonic()
+            click.echo(line, err=True)
+
+
+@contextmanager
+def session(*, quiet: bool, debug: bool) -> Iterator[Screen]:
+    """Run a command: whatever goes wrong is one message and an exit code.
+
+    Parameters
+    ----------
+    quiet : bool
+        Whether to show no progress.
+    debug : bool
+        Whether to let exceptions through, with their tracebacks.
+
+    Yields
+    ------
+    Screen
+    """
+    screen = Screen(quiet)
+    try:
+        with (
+            stopping_raises(),
+            warnings.catch_warnings(record=True) as caught,
+            screen,
+            redirect_stdout(screen),
+        ):
+            screen.caught = caught
+            warnings.simplefilter("always")
+            yield screen
+    except Interrupted as stop:
+        click.echo("Stopped; nothing was written.", err=True)
+        raise SystemExit(128 + stop.number) from None
+    except (click.ClickException, click.exceptions.Exit):
+        raise
+    except Exception as error:
+        if debug:
+            raise
+        raise _complaint(error) from None
+
+
+def _complaint(error: Exception) -> click.ClickException:
+    """Word an exception for somebody who typed a command."""
+    if isinstance(error, MemoryError):
+        return click.ClickException(
+            "There is not enough memory; take fewer rows or columns, or a machine with "
+            "more."
+        )
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return click.ClickException(printable(f"{where}{error.strerror}."))
+    message = " ".join(str(error).split())
+    if isinstance(error, OSError | ValueError | TypeError | ImportError) and message:
+        for pattern, option in OPTIONS.items():
+            message = re.sub(pattern, option, message)
+        return click.ClickException(printable(message))
+    return ProgramError(
+        printable(
+            f"This should not have happened ({type(error).__name__}: {message}); run "
+            "the command again with --debug, and report what it shows."
+        )
+    )
+
+
+@contextmanager
+def stopping_raises() -> Iterator[None]:
+    """Raise `Interrupted` where the program is stopped, unless the caller ignores that.
+
+    Programs that were started with nohup, or in the background of a script, ignore some
+    of the signals, and go on doing so.
+    """
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    heard = [number for number in STOPPING if before[number] is not signal.SIG_IGN]
+    try:
+        for number in heard:
+            signal.signal(number, _interrupt)
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, before[number])
+
+
+def _interrupt(number: int, _: Any) -> None:
+    raise Interrupted(number)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Do something short that must not be done by half, whoever wants to stop."""
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    try:
+        for number in STOPPING:
+            signal.signal(number, signal.SIG_IGN)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def printable(text: str) -> str:
+    r"""Spell out what a terminal would obey and no file can hold.
+
+    Examples
+    --------
+    >>> print(printable("caf\u00e9 \x1b[31m"))
+    café \x1b[31m
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )

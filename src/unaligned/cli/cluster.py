@@ -1,0 +1,125 @@
+"""``unaligned cluster``: clusters of every row of every file."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from scipy import sparse
+
+from unaligned import baselines
+from unaligned.cli._command import Answer, answer, file_options
+from unaligned.cli._inputs import Inputs
+from unaligned.cli._session import EXIT_CODES, Screen
+from unaligned.estimators import ESTIMATORS, estimator_named
+from unaligned.selection import select_n_clusters
+
+__all__ = ["cluster"]
+
+
+def _n_clusters(_: Any, __: Any, value: str) -> int | None:
+    """Read a number of clusters; None: choose one."""
+    if value.lower() == "auto":
+        return None
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f'{value!r} is neither a number from 1 on nor "auto".')
+    return int(value)
+
+
+@click.command(epilog=EXIT_CODES)
+@click.option(
+    "--k",
+    "-k",
+    "n_clusters",
+    metavar="N|auto",
+    default="auto",
+    show_default=True,
+    callback=_n_clusters,
+    help='Number of clusters; "auto" chooses one without labels.',
+)
+@click.option(
+    "--method",
+    metavar="METHOD",
+    type=click.Choice([*ESTIMATORS], case_sensitive=False),
+    default="SAVuC",
+    show_default=True,
+    help="SAVuC aligns, or says that it cannot; PAVuC is the paper's method; others "
+    f"that it compares with are {', '.join(baselines.__all__)}.",
+)
+@click.option(
+    "--centre/--no-centre",
+    default=None,
+    help="Whether to subtract the mean of each column first. Default: with PAVuC, "
+    "whose model has no intercept.",
+)
+@file_options
+def cluster(
+    n_clusters: int | None,
+    method: str,
+    centre: bool | None,
+    effort: str | None,
+    seed: int,
+    **options: Any,
+) -> None:
+    """Cluster every row of every file, whether or not rows correspond.
+
+    FILES are one view or several: CSV, TSV, Parquet, .npy, .npz, MATLAB, AnnData
+    (.h5ad) or MuData (.h5mu). With SAVuC they need not have equally many rows.
+    """
+    settings: dict[str, Any] = {}
+    if method == "SAVuC":
+        settings["effort"] = effort or "normal"
+    elif effort is not None:
+        raise click.UsageError(f"--effort belongs to SAVuC; {method} does not search.")
+    if centre is None:
+        centre = method == "PAVuC"
+
+    def find(inputs: Inputs, screen: Screen) -> Answer:
+        files: dict[str, Any] = {}
+        Xs, k = inputs.Xs, n_clusters
+        if k is None:
+            screen.stage("Choosing the number of clusters")
+            k = int(select_n_clusters(Xs, random_state=seed, verbose=1).n_clusters)
+            screen.remarks.append(
+                f"The number of clusters, {k}, was chosen without labels; set another "
+                "with -k."
+            )
+        if centre:
+            Xs, means = _centred(Xs)
+            files["column_means.npz"] = partial(_save_arrays, means)
+        screen.stage(f"Fitting {method}")
+        model = estimator_named(method)(k, random_state=seed, verbose=1, **settings)
+        model.fit(Xs, aligned=inputs.data.aligned)
+        model.set_params(verbose=0)
+        if not model.converged_:
+            screen.remarks.append(
+                f"{method} stopped after {model.n_iter_} iterations without "
+                "converging; in Python, max_iter lets it go on."
+            )
+        files["clusters.model"] = model.save
+        told = {"n_clusters": k, "n_clusters_chosen": n_clusters is None, "seed": seed}
+        told |= {"centred": centre, "converged": bool(model.converged_)}
+        return Answer(model, settings | told, files)
+
+    answer("cluster", find, **options)
+
+
+def _centred(Xs: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Take the means of their columns from the views; also return the means."""
+    for name, X in Xs.items():
+        if sparse.issparse(X):
+            raise click.ClickException(
+                f"View {name!r} is sparse and would be dense when centred; add "
+                "--no-centre, or use SAVuC, which needs no centring."
+            )
+    means = [np.mean(X, axis=0, dtype=np.float64) for X in Xs.values()]
+    centred = {
+        name: np.asarray(X - mean, dtype=np.result_type(X, np.float32))
+        for (name, X), mean in zip(Xs.items(), means, strict=True)
+    }
+    return centred, means
+
+
+def _save_arrays(arrays: list[Any], path: Path) -> None:
+    np.savez(path, **{f"view{i}": array for i, array in enumerate(arrays)})

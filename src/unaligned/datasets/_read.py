@@ -1,0 +1,297 @@
+"""Views from the files that people have."""
+
+import os
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from unaligned.datasets.readers.contents import DataFileError, FileView, Options
+from unaligned.datasets.readers.delimited import read_delimited
+from unaligned.datasets.readers.hdf5 import SIGNATURE, read_anndata, read_mudata
+from unaligned.datasets.readers.matlab import read_matlab
+from unaligned.datasets.readers.numpy_files import read_npy, read_npz
+from unaligned.datasets.readers.parquet import read_parquet
+
+__all__ = ["FileViews", "read_view", "read_views"]
+
+PathLike = str | os.PathLike[str]
+Reader = Callable[[Path, Options], list[FileView]]
+
+READERS: dict[str, tuple[str, Reader]] = {
+    ".csv": ("a table of text", read_delimited),
+    ".tsv": ("a table of text", read_delimited),
+    ".tab": ("a table of text", read_delimited),
+    ".txt": ("a table of text", read_delimited),
+    ".parquet": ("a Parquet file", read_parquet),
+    ".pq": ("a Parquet file", read_parquet),
+    ".npy": ("a NumPy array", read_npy),
+    ".npz": ("a NumPy archive", read_npz),
+    ".mat": ("a MATLAB file", read_matlab),
+    ".h5ad": ("an AnnData file", read_anndata),
+    ".h5mu": ("a MuData file", read_mudata),
+}
+# What files of a format begin with, whatever they are called.
+BEGINNINGS = {
+    b"PAR1": "a Parquet file",
+    b"\x93NUMPY": "a NumPy array",
+    b"PK\x03\x04": "a NumPy archive",
+    b"MATLAB 5.0 MAT": "a MATLAB file",
+}
+
+
+class FileViews(NamedTuple):
+    """Views read from files, ready for ``fit(data.Xs, aligned=data.aligned)``."""
+
+    Xs: list[Any]
+    """The numbers, rows × columns: arrays or sparse matrices."""
+    view_names: list[str]
+    """A name for each view, all different."""
+    row_ids: list[list[str]]
+    """What each view calls its rows; ``"0"``, ``"1"``, … where it has no ids."""
+    has_ids: list[bool]
+    """Whether those ids come from the file."""
+    feature_names: list[list[str] | None]
+    """What each view calls its columns, if anything."""
+    other_columns: list[dict[str, NDArray[Any]]]
+    """One value per row each: text, dates, classes and columns left out."""
+    aligned: dict[tuple[int, int], NDArray[np.intp]] | None
+    """Known pairs, for each two views their rows in two columns; None without any."""
+    paths: list[Path]
+    """The file of each view."""
+
+
+def read_view(path: PathLike, **options: Any) -> FileView:
+    r"""Read one view from a file.
+
+    Parameters
+    ----------
+    path : path
+        A file in one of the formats that `read_views` describes.
+    **options
+        The same as for `read_views`. A file with several views needs ``view``.
+
+    Returns
+    -------
+    FileView
+        A named tuple: ``name``, ``X``, ``row_ids`` (None where the file has none),
+        ``feature_names`` (None likewise) and ``other_columns``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "people.csv")
+    >>> _ = file.write_text("id,age,city\nann,31,Rome\nbob,25,Oslo\n")
+    >>> people = read_view(file)
+    >>> people.X, people.row_ids, people.feature_names
+    (array([[31.],
+           [25.]]), ['ann', 'bob'], ['age'])
+    >>> people.other_columns
+    {'city': array(['Rome', 'Oslo'], dtype=object)}
+    """
+    views = read_file(path, Options(**options))
+    if len(views) > 1:
+        names = [view.name for view in views]
+        raise DataFileError(
+            f"{path} holds {len(views)} views; choose one with view= (one of {names}), "
+            "or read them all with read_views."
+        )
+    return views[0]
+
+
+def read_views(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    view: str | None = None,
+    id_column: str | int | bool | None = None,
+    exclude: Sequence[str | int] = (),
+    match_ids: bool = False,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    dtype: Any = None,
+    mmap: bool = False,
+) -> FileViews:
+    r"""Read views from files, several formats together if need be.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        Files with one view or several:
+
+        - ``.csv``, ``.tsv``, ``.tab``, ``.txt``, also ``.gz``: a table of text;
+        - ``.parquet``, ``.pq``: a table, also with lists of numbers (extra ``io``);
+        - ``.npy``: a matrix;
+        - ``.npz``: a matrix, several, a sparse one as SciPy writes it, or the form
+          that `load` describes;
+        - ``.mat``: a matrix, several, or a cell array of them (version 7.3 needs the
+          extra ``io``);
+        - ``.h5ad``, ``.h5mu``: AnnData, and MuData with its modalities as views (extra
+          ``io``).
+    view : str, default=None
+        Of files with several views, the one to read. For ``.h5ad``, another matrix
+        than ``X``, such as ``"obsm/X_pca"``.
+    id_column : str, int, bool or None, default=None
+        Column with the ids of the rows, by name or position. None: a column with a
+        telling name, or a first column of text; False: rows have no ids.
+    exclude : sequence of str or int, default=()
+        Columns of tables that are no features. They are among ``other_columns``.
+    match_ids : bool, default=False
+        Whether equal ids in different files mean the same object, and so a known pair.
+        In one MuData file they always do.
+    header : bool, default=None
+        Whether the first row of a table of text names the columns. None: find out.
+    delimiter : str, default=None
+        What stands between the fields of a table of text. None: find out.
+    encoding : str, default="utf-8"
+        Encoding of tables of text.
+    dtype : {None, numpy.float32, numpy.float64}, default=None
+        Precision of dense views. None: as in the file, float64 from text.
+    mmap : bool, default=False
+        Whether to leave ``.npy`` files on disk and read what is needed of them.
+
+    Returns
+    -------
+    FileViews
+        A named tuple: ``Xs``, ``view_names``, ``row_ids``, ``has_ids``,
+        ``feature_names``, ``other_columns``, ``aligned`` and ``paths``.
+
+    Raises
+    ------
+    DataFileError
+        A ValueError that names the file, what is wrong with it, and the way out.
+
+    Notes
+    -----
+    Nothing in a file is executed, and a file that declares more than it holds or than
+    fits into memory is refused before memory is taken for it. HDF5 is read in a process
+    of its own, because the HDF5 library can crash on damaged files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "blood.csv").write_text("id,iron\nann,1.5\nbob,2.5\n")
+    >>> _ = (folder / "xray.csv").write_text("id,size\nbob,7\neve,8\n")
+    >>> data = read_views([folder / "blood.csv", folder / "xray.csv"], match_ids=True)
+    >>> data.view_names, data.aligned
+    (['blood', 'xray'], {(0, 1): array([[1, 0]])})
+    """
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
+    if not paths:
+        raise DataFileError("No file is named; name at least one.")
+    options = Options(
+        view, id_column, tuple(exclude), header, delimiter, encoding, dtype, mmap
+    )
+    files = [(Path(path), read_file(path, options)) for path in paths]
+    views = [(path, view) for path, views in files for view in views]
+    named = [view.row_ids is not None for _, view in views]
+    return FileViews(
+        Xs=[view.X for _, view in views],
+        view_names=_different_names(views),
+        row_ids=[
+            view.row_ids or [str(row) for row in range(view.X.shape[0])]
+            for _, view in views
+        ],
+        has_ids=named,
+        feature_names=[view.feature_names for _, view in views],
+        other_columns=[view.other_columns for _, view in views],
+        aligned=_shared_ids(views, match_ids) or None,
+        paths=[path for path, _ in views],
+    )
+
+
+def read_file(path: PathLike, options: Options) -> list[FileView]:
+    """All views in a file; whatever is wrong with it becomes one kind of error."""
+    path = Path(path)
+    if options.dtype is not None and np.dtype(options.dtype) not in (
+        np.dtype(np.float32),
+        np.dtype(np.float64),
+    ):
+        raise ValueError(f"dtype={options.dtype!r} must be float32, float64 or None.")
+    kind, reader = _find_reader(path)
+    try:
+        return [_in_precision(view, options.dtype) for view in reader(path, options)]
+    except DataFileError as error:
+        raise DataFileError(f"{path}: {error}") from None
+    except (FileNotFoundError, ImportError, IsADirectoryError, PermissionError):
+        raise
+    except MemoryError:
+        raise DataFileError(f"{path}: it takes more memory than there is.") from None
+    except Exception as error:  # parsers of damaged files raise what they please
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        raise DataFileError(
+            f"{path}: it cannot be read as {kind} ({said[0][:200]}); get it again or "
+            "write it anew."
+        ) from error
+
+
+def _find_reader(path: Path) -> tuple[str, Reader]:
+    """Choose the reader by the suffix, unless the content contradicts it."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    text = suffixes[-1:] == [".gz"] and len(suffixes) > 1
+    suffix = suffixes[-2] if text else "".join(suffixes[-1:])
+    if suffix not in READERS or (text and READERS[suffix][1] is not read_delimited):
+        raise DataFileError(
+            f"{path}: files ending in {''.join(suffixes[-1 - text :]) or 'nothing'!r} "
+            f"are not known; known are {', '.join(READERS)} and .csv.gz."
+        )
+    kind, reader = READERS[suffix]
+    with open(path, "rb") as file:
+        beginning = file.read(16)
+    held = [what for bytes_, what in BEGINNINGS.items() if beginning.startswith(bytes_)]
+    hdf5 = beginning.startswith(SIGNATURE) and suffix not in (".mat", ".h5ad", ".h5mu")
+    if hdf5 or (held and held[0] != kind):
+        raise DataFileError(
+            f"{path}: it is named as {kind} but holds {held[0] if held else 'HDF5'}; "
+            "give it the right suffix."
+        )
+    return kind, reader
+
+
+def _in_precision(view: FileView, dtype: Any) -> FileView:
+    """Give a dense, real view the precision asked for."""
+    X = view.X
+    if dtype is None or sparse.issparse(X) or X.dtype.kind == "c":
+        return view
+    return view._replace(X=X.astype(dtype, copy=False))
+
+
+def _different_names(views: list[tuple[Path, FileView]]) -> list[str]:
+    """Names of the views; with their files', or numbered, where two are the same."""
+    names = [view.name for _, view in views]
+    if len(set(names)) < len(names):
+        stems = [path.name.split(".")[0] for path, _ in views]
+        names = [
+            name if name == stem else f"{stem}:{name}"
+            for name, stem in zip(names, stems, strict=True)
+        ]
+    return [
+        name if name not in names[:i] else f"{name} ({i})"
+        for i, name in enumerate(names)
+    ]
+
+
+def _shared_ids(
+    views: list[tuple[Path, FileView]], match_ids: bool
+) -> dict[tuple[int, int], NDArray[np.intp]]:
+    """Pairs of rows that have the same id, where that means something."""
+    rows = [
+        {name: row for row, name in enumerate(view.row_ids or [])} for _, view in views
+    ]
+    paths = [path for path, _ in views]
+    pairs = {}
+    for i, j in combinations(range(len(views)), 2):
+        in_one = paths[i] == paths[j] and paths[i].suffix.lower() == ".h5mu"
+        if match_ids or in_one:
+            shared = [
+                (row, rows[j][name]) for name, row in rows[i].items() if name in rows[j]
+            ]
+            if shared:
+                pairs[i, j] = np.array(shared, dtype=np.intp)
+    return pairs

@@ -1,0 +1,96 @@
+"""What every reader gives back, and how it complains."""
+
+import importlib.util
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unaligned.kernels.memory import available_bytes
+
+__all__ = [
+    "DataFileError",
+    "FileView",
+    "Options",
+    "as_text",
+    "check_memory",
+    "is_matrix",
+    "listed",
+    "need_extra",
+]
+
+
+SMALL = 1 << 20  # bytes that need no second thought
+
+
+class DataFileError(ValueError):
+    """A file that cannot be read as views: what is wrong, where, and the way out."""
+
+
+class FileView(NamedTuple):
+    """One view out of a file."""
+
+    name: str
+    X: Any
+    """The numbers, rows × columns: an array or a sparse matrix."""
+    row_ids: list[str] | None = None
+    """What the file calls its rows, if anything."""
+    feature_names: list[str] | None = None
+    """What the file calls its columns, if anything."""
+    other_columns: dict[str, NDArray[Any]] = {}
+    """One value per row each: text, dates, classes and columns left out."""
+
+
+class Options(NamedTuple):
+    """What a user says about files; `unaligned.datasets.read_view` explains it."""
+
+    view: str | None = None
+    id_column: str | int | bool | None = None
+    exclude: tuple[str | int, ...] = ()
+    header: bool | None = None
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    dtype: Any = None
+    mmap: bool = False
+
+
+def check_memory(n_bytes: float, what: str) -> None:
+    """Complain before more memory is taken than there is."""
+    if n_bytes < SMALL:
+        return
+    free = available_bytes()
+    if n_bytes > free:
+        raise DataFileError(
+            f"{what} would take {n_bytes / 1e9:.3g} GB, and {free / 1e9:.3g} GB of "
+            "memory are free; take fewer rows or columns, or a machine with more."
+        )
+
+
+def is_matrix(value: Any) -> bool:
+    """Whether something is a table of numbers, dense or sparse."""
+    return getattr(value, "ndim", 0) == 2 and value.dtype.kind in "biufc"
+
+
+def listed(names: Iterable[Any], most: int = 10) -> str:
+    """Names in a sentence: all if they are few, or else the first ones."""
+    names = list(names)
+    shown = ", ".join(repr(str(name)) for name in names[:most]) or "none"
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def need_extra(package: str, extra: str, what: str) -> None:
+    """Complain if a package that a format needs is not installed."""
+    if importlib.util.find_spec(package) is None:
+        raise ImportError(
+            f"{what} needs {package}, which is not installed: "
+            f"pip install 'unaligned[{extra}]'."
+        )
+
+
+def as_text(values: Iterable[Any]) -> NDArray[Any]:
+    """Strings in an array that holds each of them once, however long they are."""
+    values = list(values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

@@ -1,0 +1,235 @@
+"""Where to compute: on the cores of this machine, or on a GPU.
+
+Both take matrices in and do independent pieces of work side by side: the cores in
+threads with one BLAS thread each, the GPU in a stream per piece. Results do not depend
+on how many cores there are.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["Cores", "HostRows", "SparseRows", "Torch", "on_host"]
+
+Result = TypeVar("Result")
+
+STREAMS = 16  # pieces of work that a GPU does at the same time
+SHARE_FOR_VIEWS = 0.75  # of a GPU's free memory; what is computed needs some, too
+
+
+def on_host(array: Any) -> NDArray[Any]:
+    """Return an array of any device as a NumPy array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> on_host(np.arange(3))
+    array([0, 1, 2])
+    """
+    host: NDArray[Any] = array if isinstance(array, np.ndarray) else array.cpu().numpy()
+    return host
+
+
+class Cores:
+    """The cores of this machine, with NumPy.
+
+    Parameters
+    ----------
+    n_threads : int, optional
+        Default: as many as BLAS would take. So those who hold BLAS to fewer threads,
+        by environment variables or threadpoolctl, hold this, too.
+
+    Examples
+    --------
+    >>> Cores().map(pow, [2, 3], [5, 2])
+    [32, 9]
+    """
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        self._blas = ThreadpoolController().select(user_api="blas")
+        of_blas = [library["num_threads"] for library in self._blas.info()]
+        self.n_threads = n_threads or max(of_blas, default=1)
+        # Its threads end when nobody holds it any more.
+        self._pool = ThreadPoolExecutor(self.n_threads)
+
+    def put(self, array: Any) -> Any:
+        """Move an array to where it is needed: it is there."""
+        return array
+
+    def put_view(self, X: Any) -> Any:
+        """Move a matrix to where its rows are needed, block after block."""
+        return X
+
+    def map(
+        self, function: Callable[..., Result], *arguments: Sequence[Any]
+    ) -> list[Result]:
+        """Do what the built-in ``map`` does, piece beside piece."""
+        if self.n_threads == 1 or len(arguments[0]) == 1:
+            return list(map(function, *arguments))
+        return list(self._pool.map(function, *arguments))
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Hold BLAS to one thread while this computes.
+
+        Threads of BLAS that have to share a core wait for each other for longer than
+        they compute. And with one each, sums are the same for any number of cores.
+        """
+        with self._blas.limit(limits=1):
+            yield
+
+
+class Torch(Cores):
+    """A GPU, with torch.
+
+    Parameters
+    ----------
+    name : {"cuda", "cpu"}, default="cuda"
+        ``"cpu"`` does the same without a GPU, for tests.
+
+    Raises
+    ------
+    ImportError
+        If torch is not installed.
+    RuntimeError
+        If torch finds no GPU.
+    """
+
+    def __init__(self, name: str = "cuda") -> None:
+        self._torch = _import_torch()
+        self._on_gpu = name != "cpu"
+        if self._on_gpu and not self._torch.cuda.is_available():
+            raise RuntimeError(
+                f'device="{name}" needs a GPU, and torch {self._torch.__version__} '
+                "finds none. Leave device=None to compute on the CPU. If there is a "
+                "GPU, its driver is missing or this torch was built without CUDA."
+            )
+        super().__init__(n_threads=STREAMS if self._on_gpu else None)
+        self.device = self._torch.device(name)
+        self._room = SHARE_FOR_VIEWS * self._free_bytes()
+        self._streams: list[Any] = []
+
+    def put(self, array: Any) -> Any:
+        """Copy a NumPy array to the device."""
+        return self._torch.tensor(np.ascontiguousarray(array), device=self.device)
+
+    def put_view(self, X: Any) -> Any:
+        """Copy a matrix to the device if it fits; otherwise its blocks, when needed."""
+        taken = _stored_bytes(X)
+        if taken > self._room:
+            return HostRows(X, self)
+        self._room -= taken
+        return SparseRows(X, self) if sparse.issparse(X) else self.put(X)
+
+    def map(
+        self, function: Callable[..., Result], *arguments: Sequence[Any]
+    ) -> list[Result]:
+        """Do what the built-in ``map`` does, each piece in a stream of its own."""
+        if not self._on_gpu:
+            return super().map(function, *arguments)
+        cuda = self._torch.cuda
+        while len(self._streams) < len(arguments[0]):
+            self._streams.append(cuda.Stream())
+        streams, main = self._streams[: len(arguments[0])], cuda.current_stream()
+
+        def in_stream(stream: Any, *piece: Any) -> Result:
+            # What a stream frees, it may use again before the others are done with it.
+            # They are: it waits for them here, and they for it below.
+            stream.wait_stream(main)
+            with cuda.stream(stream):
+                return function(*piece)
+
+        results = super().map(in_stream, streams, *arguments)
+        for stream in streams:
+            main.wait_stream(stream)
+        return results
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Hold BLAS to one thread, and explain when the GPU has run out of memory.
+
+        Raises
+        ------
+        MemoryError
+            With figures and a way out.
+        """
+        try:
+            with super().busy():
+                yield
+        except self._torch.OutOfMemoryError as error:
+            total = self._torch.cuda.get_device_properties(self.device).total_memory
+            raise MemoryError(
+                f"The GPU has {total / 1e9:,.1f} GB, of which "
+                f"{self._free_bytes() / 1e9:,.1f} GB are free, and that is too little: "
+                f"{str(error).partition('. GPU')[0]}. Lower n_anchors, pass float32 "
+                "views, end other programs on the GPU, or leave device=None to compute "
+                "on the CPU. Views that do not fit are no reason: they stay on the "
+                "host and are copied block by block."
+            ) from error
+
+    def _free_bytes(self) -> float:
+        if not self._on_gpu:
+            return np.inf
+        return float(self._torch.cuda.mem_get_info(self.device)[0])
+
+
+class HostRows:
+    """A matrix that stays on the host; what is asked of it comes to the device."""
+
+    def __init__(self, X: Any, device: Torch) -> None:
+        self.shape, self.device = X.shape, device.device
+        self.dtype = device.put(np.empty(0, X.dtype)).dtype
+        self._matrix, self._put = X, device.put
+
+    def __getitem__(self, rows: slice) -> Any:
+        """Dense rows on the device."""
+        block = self._matrix[rows]
+        return self._put(block.toarray() if sparse.issparse(block) else block)
+
+
+class SparseRows:
+    """A CSR matrix on the device; what is asked of it becomes dense.
+
+    GPUs are so much better at dense matrices that a block is filled with its zeros
+    sooner than multiplied without them. The whole matrix stays sparse.
+    """
+
+    def __init__(self, X: Any, device: Torch) -> None:
+        self.shape, self.device = X.shape, device.device
+        self._starts, self._put = X.indptr, device.put
+        self._columns = device.put(X.indices.astype(np.int64))
+        self._values = device.put(X.data)
+        self.dtype = self._values.dtype
+
+    def __getitem__(self, rows: slice) -> Any:
+        """Dense rows on the device."""
+        starts = self._starts[rows.start : rows.stop + 1]
+        n_rows, stored = len(starts) - 1, slice(starts[0], starts[-1])
+        block = self._values.new_zeros((n_rows, self.shape[1]))
+        places = self._put(np.repeat(np.arange(n_rows), np.diff(starts)))
+        at = places, self._columns[stored]
+        return block.index_put_(at, self._values[stored], accumulate=True)
+
+
+def _stored_bytes(X: Any) -> int:
+    """Memory that a matrix takes on the device."""
+    if sparse.issparse(X):
+        return int(X.nnz * (X.dtype.itemsize + 8))
+    return int(X.nbytes)
+
+
+def _import_torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise ImportError(
+            'device="cuda" needs torch. Install it with `pip install unaligned[gpu]`, '
+            "or leave device=None to compute on the CPU."
+        ) from None
+    return torch

@@ -1,0 +1,16 @@
+"""The pictures of the report, drawn with matplotlib.
+
+Displays follow scikit-learn: ``from_estimator`` computes and draws, ``plot`` draws
+again, and ``ax_`` and ``figure_`` hold what was drawn on. They need matplotlib, which
+is imported when something is drawn.
+"""
+
+from unaligned.plotting.fits import ConvergenceDisplay, WeightsDisplay
+from unaligned.plotting.maps import AlignmentDisplay, EmbeddingDisplay
+
+__all__ = [
+    "AlignmentDisplay",
+    "ConvergenceDisplay",
+    "EmbeddingDisplay",
+    "WeightsDisplay",
+]

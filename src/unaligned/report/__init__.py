@@ -1,0 +1,76 @@
+"""One self-contained interactive page from any fitted estimator or alignment."""
+
+import os
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+from unaligned.archives import whole_file
+from unaligned.report.findings import Findings, gather
+from unaligned.report.page import render, require_jinja2
+
+__all__ = ["Findings", "gather", "render", "write_report"]
+
+
+def write_report(
+    found: Any,
+    path: str | os.PathLike[str],
+    Xs: Any = None,
+    *,
+    ids: Any = None,
+    columns: Any = None,
+    title: str | None = None,
+    open_browser: bool = False,
+    verbose: int = 0,
+) -> Path:
+    """Write what was found as one HTML page that works offline.
+
+    Parameters
+    ----------
+    found : fitted estimator, or Alignment found by `unaligned.align`
+        An Alignment holds no rows: it needs ``Xs``.
+    path : path
+        The file. It appears when it is complete; an existing one is replaced.
+    Xs : views, optional
+        The views, in the form that `fit` took. The map of each view is then drawn from
+        the view itself. None: from what the estimator kept of it; the page says what
+        that is. The index of data frames names the rows.
+    ids : list or dict of sequences, optional
+        Names of the rows: one sequence per view, or a dict by name of view.
+    columns : dict, optional
+        More to colour rows by: ``{name: values}`` with one array per view, or a dict of
+        arrays by name of view. Nothing in them changes what was found.
+    title : str, optional
+        Heading of the page.
+    open_browser : bool, default=False
+        Whether to show the page at once.
+    verbose : int, default=0
+        Whether to print a line per map.
+
+    Returns
+    -------
+    pathlib.Path
+        Where the page is.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from unaligned import align
+    >>> from unaligned.datasets import load_digits_views, unalign
+    >>> from unaligned.report import write_report
+    >>> digits = load_digits_views()
+    >>> data = unalign([digits.Xs[0][:200], digits.Xs[3][:200]], random_state=0)
+    >>> found = align(data.Xs, effort="quick", random_state=0)
+    >>> path = os.path.join(tempfile.mkdtemp(), "digits.html")
+    >>> write_report(found, path, data.Xs).name
+    'digits.html'
+    """
+    require_jinja2()  # before the seconds that the maps take
+    findings = gather(found, Xs, ids=ids, columns=columns, verbose=verbose)
+    html = render(findings, title)
+    with whole_file(path) as file:
+        file.write(html.encode("utf-8"))
+    path = Path(path).absolute()
+    if open_browser:
+        webbrowser.open(path.as_uri())
+    return path

@@ -1,0 +1,210 @@
+"""Maps: the rows of every view drawn in two dimensions, in seconds at any size."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.manifold import TSNE
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from unaligned.alignment import Alignment
+from unaligned.kernels.procrustes import polar_factor
+from unaligned.progress import say
+from unaligned.views import check_views
+
+__all__ = ["draw_maps", "map_view", "rows_to_draw"]
+
+Array = NDArray[Any]
+
+N_LANDMARKS = 1500  # rows that t-SNE places; all others go beside them
+N_DIRECTIONS = 50  # principal directions that t-SNE sees
+N_NEAREST = 3  # landmarks that a row goes between
+
+# What a fitted estimator may hold of each view, the most telling first.
+KEPT_PER_VIEW = {
+    "_views": "the views",
+    "anchor_graphs_": "the weights that the fit put between rows and anchors",
+    "latents_": "the latent coordinates that the fit gave the rows of each view",
+    "memberships_": "the memberships that the fit gave the rows of each view",
+    "view_graphs_": "the graph that the fit learned between the rows of each view",
+}
+
+
+def rows_to_draw(model: Any, Xs: Any = None) -> tuple[list[Any], str]:
+    """Find what the map of each view is made from.
+
+    Parameters
+    ----------
+    model : fitted estimator or Alignment
+    Xs : views, optional
+        The views the model was fitted on. None: what the model kept of each view; where
+        it kept nothing of single views, its common embedding in each view's row order.
+
+    Returns
+    -------
+    rows : list of matrices
+        One per view, in the view's own row order.
+    what : str
+        What they are, in words.
+    """
+    if Xs is not None:
+        return _check_again(model, Xs), "the views"
+    for name, what in KEPT_PER_VIEW.items():
+        kept = getattr(model, name, None)
+        if kept is not None:
+            # Several graphs of one view, of different scale, stand side by side.
+            return [np.hstack(X) if isinstance(X, list) else X for X in kept], what
+    if getattr(model, "embedding_", None) is not None:
+        common = np.asarray(model.embedding_)
+        orders = [np.argsort(rows) for rows in model.alignment_.permutations]
+        return [common[order] for order in orders], "the embedding common to all views"
+    raise ValueError(
+        f"{type(model).__name__} holds nothing that a map of its views could be made "
+        "from. Pass the views: Xs=..."
+    )
+
+
+def _check_again(model: Any, Xs: Any) -> list[Any]:
+    """Check that these are the views that the model was fitted on."""
+    views = check_views(Xs, view_sizes=getattr(model, "view_sizes", None))
+    if isinstance(model, Alignment):
+        n_views = model.n_views
+        n_rows = {model.template: len(model.permutations[model.template])}
+    else:
+        n_views = len(model.view_labels_)
+        n_rows = {i: len(labels) for i, labels in enumerate(model.view_labels_)}
+    if len(views) != n_views:
+        raise ValueError(
+            f"Xs holds {len(views)} views, but {type(model).__name__} knows {n_views}. "
+            "Pass the views it was fitted on."
+        )
+    for i, n in n_rows.items():
+        if views.n_rows[i] != n:
+            raise ValueError(
+                f"View {i} of Xs has {views.n_rows[i]} rows, but it had {n} when "
+                f"{type(model).__name__} saw it. Pass the views it was fitted on."
+            )
+    return views.arrays
+
+
+def draw_maps(rows: list[Any], alignment: Alignment, verbose: int = 0) -> list[Array]:
+    """Draw a map of every view, trusted ones turned to look like the template's.
+
+    A map means nothing by its orientation, so the maps of trusted views are turned and
+    mirrored (not bent) until matched rows lie as near to each other as that allows.
+
+    Parameters
+    ----------
+    rows : list of matrices
+        One per view.
+    alignment : Alignment
+    verbose : int, default=0
+        Whether to print a line per view.
+
+    Returns
+    -------
+    list of ndarray of shape (n_rows of the view, 2)
+        float32, centred, in units of the map's radius.
+    """
+
+    def draw(i: int) -> Array:
+        drawn = map_view(rows[i])
+        if verbose:
+            say(f"[report] map of view {alignment.view_names[i]} drawn")
+        return drawn
+
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor() as pool:
+        maps = list(pool.map(draw, range(len(rows))))
+    for (t, i), pairs in alignment.trusted_pairs().items():
+        maps[i] = turn(maps[i], maps[t], pairs)
+    return maps
+
+
+def map_view(X: Any) -> Array:
+    """Place the rows of a view in the plane, alike rows near each other.
+
+    t-SNE of fifty principal directions places up to 1,500 rows, chosen by a fixed seed;
+    every other row goes between the three of them it is most like.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (n, 2)
+        float32, centred, in units of the map's radius.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_view(np.eye(30)).shape
+    (30, 2)
+    """
+    rng = np.random.RandomState(0)
+    n = X.shape[0]
+    landmarks = np.sort(rng.permutation(n)[:N_LANDMARKS])
+    points = principal_coordinates(X, landmarks)
+    if len(landmarks) < 10 or not points.any():
+        return _to_unit(points[:, :2])
+    tsne = TSNE(
+        init="pca",
+        perplexity=min(20, (len(landmarks) - 1) / 3),
+        max_iter=400,
+        angle=0.8,
+        random_state=0,
+    )
+    # One thread: the sums then come in one order, and the same rows give the same map.
+    with threadpool_limits(limits=1, user_api="openmp"):
+        placed = tsne.fit_transform(points[landmarks])
+    if len(landmarks) < n:
+        placed = _go_between(points, points[landmarks], placed)
+    return _to_unit(placed)
+
+
+def principal_coordinates(X: Any, landmarks: NDArray[np.intp]) -> Array:
+    """Standardised rows in the principal directions of some of them, float32."""
+    known = X[landmarks]
+    # A sparse view is not centred, and its rare columns are not blown up.
+    pca: Any
+    if sparse.issparse(X):
+        scaler, pca = None, TruncatedSVD
+    else:
+        scaler, pca = StandardScaler().fit(known), PCA
+        known = scaler.transform(known)
+    width = min(N_DIRECTIONS, min(known.shape) - (pca is TruncatedSVD))
+    pca = pca(max(width, 1), random_state=0)
+    # Constant columns and repeated rows have no variance to explain; that is fine.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pca.fit(known)
+    points = pca.transform(X if scaler is None else scaler.transform(X))
+    points = np.pad(points, ((0, 0), (0, max(0, 2 - points.shape[1]))))
+    return points.astype(np.float32)
+
+
+def turn(drawn: Array, template: Array, pairs: NDArray[np.intp]) -> Array:
+    """Turn or mirror a map so that matched rows lie near those of the template."""
+    theirs, own = template[pairs[:, 0]], drawn[pairs[:, 1]]
+    own, theirs = own - own.mean(axis=0), theirs - theirs.mean(axis=0)
+    return drawn @ polar_factor(own.T @ theirs)
+
+
+def _go_between(points: Array, landmarks: Array, placed: Array) -> Array:
+    """Mean place of the landmarks nearest to each point, near ones weighing more."""
+    nearest = NearestNeighbors(n_neighbors=N_NEAREST).fit(landmarks)
+    distances, neighbors = nearest.kneighbors(points)
+    weights = 1 / np.maximum(distances, 1e-6) ** 2
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.einsum("nk,nkx->nx", weights, placed[neighbors])
+
+
+def _to_unit(placed: Array) -> Array:
+    """Centre a map and scale its farthest row to length one."""
+    centred = placed - (placed.max(axis=0) + placed.min(axis=0)) / 2
+    radius = np.linalg.norm(centred, axis=1).max()
+    return (centred / (radius or 1)).astype(np.float32)

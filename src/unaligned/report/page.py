@@ -1,0 +1,105 @@
+"""Page: findings as one HTML file that needs nothing else."""
+
+import base64
+import hashlib
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from unaligned.report.curve import draw_curve
+from unaligned.report.findings import TRUSTED, Findings
+from unaligned.report.payload import to_json
+from unaligned.report.verdict import judge, mood, standing
+
+__all__ = ["render", "require_jinja2"]
+
+# In the order in which they build on each other.
+SCRIPTS = (
+    "data.js",
+    "colours.js",
+    "state.js",
+    "raster.js",
+    "map.js",
+    "keyboard.js",
+    "maps.js",
+    "controls.js",
+    "table.js",
+)
+
+
+def render(findings: Findings, title: str | None = None) -> str:
+    """Render findings as HTML.
+
+    Parameters
+    ----------
+    findings : Findings
+    title : str, optional
+        Heading of the page. Default: the method and the number of views.
+
+    Returns
+    -------
+    str
+        HTML. It loads nothing, and its content security policy lets no script run but
+        its own.
+    """
+    require_jinja2()
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("unaligned.report", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = "{:,}".format
+    environment.filters["decimal"] = "{:.2f}".format
+    script = _script()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    heading = f"{findings.method} on {len(findings.views)} views"
+    if len(findings.views) == 1:
+        heading = f"{findings.method} on one view"
+    return environment.get_template("report.html").render(
+        title=title or heading,
+        findings=findings,
+        verdict=judge(findings),
+        trusted=TRUSTED,
+        standing=lambda view: standing(view, findings),
+        mood=lambda view: mood(view, findings),
+        largest_weight=max((view.weight or 0 for view in findings.views), default=0),
+        curve=_curve(findings),
+        # Ours, or escaped already.
+        style=Markup(_part("report.css")),
+        script=Markup(script),
+        script_digest=digest,
+        payload=Markup(to_json(findings)),
+    )
+
+
+def require_jinja2() -> None:
+    """Complain where jinja2 is missing."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            "A report needs jinja2. Install it with `pip install unaligned[report]`."
+        ) from None
+
+
+def _part(name: str) -> str:
+    return (files("unaligned.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """All scripts in one scope of their own."""
+    body = "\n".join(_part(name) for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{body}\n}})();\n'
+
+
+def _curve(findings: Findings) -> Any:
+    objective = findings.objective
+    if objective is None or len(objective) < 2:
+        return None
+    return draw_curve(np.asarray(objective, dtype=np.float64))

@@ -1,0 +1,134 @@
+"""What a user knows of single rows: their ids, and columns to colour them by."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unaligned.views import label
+
+__all__ = ["Column", "check_columns", "check_ids"]
+
+# A column of numbers with at most so many different whole values is one of categories.
+MOST_CATEGORIES = 12
+MISSING = {"nan", "None", "NaT", "<NA>"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the user's, one array per view.
+
+    Numbers are float32 with NaN where missing. Categories are codes into
+    ``categories``, -1 where missing. A view without the column has None.
+    """
+
+    name: str
+    values: list[NDArray[Any] | None]
+    categories: list[str] | None
+    """None for numbers."""
+
+
+def check_ids(
+    ids: Any, Xs: Any, names: list[str], n_rows: list[int]
+) -> list[list[str] | None]:
+    """Names of the rows of every view as text; None where rows are just numbered.
+
+    Where ``ids`` is None they are the index of data frames and the ``obs_names`` of
+    AnnData in ``Xs``.
+    """
+    if ids is None:
+        per_view = _own_ids(Xs, len(names))
+    else:
+        per_view = _per_view(ids, "ids", names, n_rows)
+    return [
+        None if of_view is None else [str(name) for name in of_view]
+        for of_view in per_view
+    ]
+
+
+def check_columns(
+    columns: Mapping[str, Any] | None, names: list[str], n_rows: list[int]
+) -> list[Column]:
+    """Columns as numbers or categories."""
+    if columns is None:
+        return []
+    if not isinstance(columns, Mapping):
+        raise TypeError(
+            f"columns is a {type(columns).__name__}. Give a dict from the name of each "
+            "column to its values, one array per view: {'batch': [batch_0, batch_1]}."
+        )
+    return [
+        _column(str(name), _per_view(values, f"columns[{name!r}]", names, n_rows))
+        for name, values in columns.items()
+    ]
+
+
+def _own_ids(Xs: Any, n_views: int) -> list[Any]:
+    """Index of every data frame or AnnData that has one of its own."""
+    Xs = getattr(Xs, "mod", Xs)
+    each = list(Xs.values()) if isinstance(Xs, Mapping) else Xs
+    if not isinstance(each, list | tuple) or len(each) != n_views:
+        return [None] * n_views
+    indices = [getattr(X, "obs_names", getattr(X, "index", None)) for X in each]
+    return [
+        None if callable(index) or type(index).__name__ == "RangeIndex" else index
+        for index in indices
+    ]
+
+
+def _per_view(
+    given: Any, what: str, names: list[str], n_rows: list[int]
+) -> list[Any | None]:
+    """One sequence per view, from a list in their order or a dict by their names."""
+    if isinstance(given, Mapping):
+        by_name = {str(name): values for name, values in given.items()}
+        strangers = sorted(set(by_name) - set(names))
+        if strangers:
+            raise ValueError(
+                f"{what} names {strangers[0]!r}, which is none of the views {names}."
+            )
+        given = [by_name.get(name) for name in names]
+    if len(given) != len(names):
+        raise ValueError(
+            f"{what} holds {len(given)} arrays, but there are {len(names)} views. Give "
+            "one per view, None for a view that has none."
+        )
+    for name, values, n in zip(names, given, n_rows, strict=True):
+        if values is not None and (isinstance(values, str) or len(values) != n):
+            raise ValueError(
+                f"{what} has {len(values)} values for {label(name)}, which has {n} "
+                "rows. Give one value per row, in the view's own row order."
+            )
+    return list(given)
+
+
+def _column(name: str, per_view: list[Any | None]) -> Column:
+    arrays = [None if values is None else np.asarray(values) for values in per_view]
+    there = [array for array in arrays if array is not None]
+    if not there:
+        raise ValueError(f"columns[{name!r}] has no values for any view.")
+    are_numbers = all(array.dtype.kind in "iuf" for array in there)
+    whole = are_numbers and all(np.all(array % 1 == 0) for array in there)
+    if are_numbers and not (
+        whole and len(np.unique(np.concatenate(there))) <= MOST_CATEGORIES
+    ):
+        numbers = [None if a is None else a.astype(np.float32) for a in arrays]
+        return Column(name, numbers, None)
+    texts = [None if a is None else _text(a, whole) for a in arrays]
+    known = {text for view in texts if view is not None for text in view} - {""}
+    categories = sorted(known, key=int if whole else None)
+    place = {text: code for code, text in enumerate(categories)}
+    codes = [
+        None if view is None else np.array([place.get(text, -1) for text in view])
+        for view in texts
+    ]
+    return Column(name, codes, categories)
+
+
+def _text(values: NDArray[Any], whole: bool) -> list[str]:
+    """Values as text, empty where they are missing."""
+    if whole:
+        values = values.astype(np.int64)  # 3.0 in one view is 3 in another
+    return ["" if (text := str(value)) in MISSING else text for value in values]

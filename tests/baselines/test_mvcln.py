@@ -1,0 +1,150 @@
+"""MvCLN's losses, rules and pairs against literal computations."""
+
+import numpy as np
+import pytest
+from conftest import make_blobs
+
+from unaligned.baselines import MvCLN
+from unaligned.baselines import mvcln as m
+from unaligned.datasets import unalign
+from unaligned.metrics import category_alignment_rate, clustering_scores
+
+pytestmark = pytest.mark.heavy
+
+BRIEF = {"hidden": (32,), "epochs": 10, "n_init": 3, "device": "cpu"}
+DISTANCES = [0, 1, 5 / 3, 2, 4, 6]
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch", reason="needs the extra 'deep'")
+
+
+def fit(Xs, aligned, **parameters):
+    model = MvCLN(3, random_state=0, **{**BRIEF, **parameters})
+    return model.fit(Xs, aligned=aligned)
+
+
+def test_losses_of_known_distances(torch):
+    d = torch.tensor(DISTANCES, dtype=torch.float64)
+    ordinary = [25, 16, 11.111111, 9, 1, 0]
+    robust = [0, 3.2, 3.703704, 3.6, 0.8, 0]
+    np.testing.assert_allclose(m.contrastive_loss(d, 5), ordinary, atol=1e-6)
+    np.testing.assert_allclose(m.robust_loss(d, 5), robust, atol=1e-6)
+
+
+def test_robust_loss_draws_near_strangers_together_and_drives_others_apart(torch):
+    d = torch.tensor([0.0, 1.0, 5 / 3, 3.0, 5.0, 6.0], dtype=torch.float64)
+    d.requires_grad_()
+    (slope,) = torch.autograd.grad(m.robust_loss(d, 5).sum(), d)
+    x = d.detach().numpy()
+    expected = np.where(x <= 5, 3 * x**2 / 5 - 4 * x + 5, 0)
+    np.testing.assert_allclose(slope, expected, atol=1e-12)
+    assert slope[1] > 0 > slope[3]
+
+
+@pytest.mark.parametrize("robust", [False, True])
+def test_batch_loss_is_half_the_mean_over_pairs(torch, robust):
+    rng = np.random.RandomState(0)
+    d, known = rng.uniform(0, 8, size=20), (rng.uniform(size=20) < 0.4).astype(float)
+    apart = np.maximum(5 - d, 0) ** 2 * (d / 5 if robust else 1)
+    expected = np.sum(np.where(known == 1, d**2, apart)) / 40
+    found = m.batch_loss(torch.from_numpy(d), torch.from_numpy(known), 5.0, robust)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_gradients_of_the_loss_are_right_and_finite(torch):
+    one = torch.randn(6, 3, dtype=torch.float64).requires_grad_()
+    other = torch.randn(6, 3, dtype=torch.float64)
+    known = torch.tensor([1.0, 0, 0, 1, 0, 0], dtype=torch.float64)
+
+    def loss(one):
+        return m.batch_loss(m.pair_distances(one, other), known, 3.0, robust=True)
+
+    assert torch.autograd.gradcheck(loss, one)
+    twins = torch.zeros(2, 3).requires_grad_()
+    m.robust_loss(m.pair_distances(twins, torch.zeros(2, 3)), 3.0).sum().backward()
+    assert torch.isfinite(twins.grad).all()
+
+
+@pytest.mark.parametrize(
+    ("partners", "strangers", "margin"),
+    [([1.0, 2.0], [2.2, 3.0], 4), ([0.1], [0.2, 0.2], 1), ([2.0], [3.6], 6)],
+)
+def test_margin_is_the_rounded_sum_of_mean_distances(
+    torch, partners, strangers, margin
+):
+    d = torch.tensor(partners + strangers)
+    known = torch.tensor([1.0] * len(partners) + [0.0] * len(strangers))
+    assert m.choose_margin(d, known) == margin
+
+
+def test_strangers_are_drawn_without_repetition_among_the_known_rows():
+    of_template, of_view = np.array([3, 5, 8, 9, 1]), np.array([7, 2, 4, 0, 6])
+    pairs = m.draw_pairs(of_template, of_view, 3, np.random.RandomState(0))
+    np.testing.assert_array_equal(pairs.known, [1] * 5 + [0] * 15)
+    np.testing.assert_array_equal(pairs.template_rows[:5], of_template)
+    np.testing.assert_array_equal(pairs.view_rows[:5], of_view)
+    for row in of_template:
+        strangers = pairs.view_rows[5:][pairs.template_rows[5:] == row]
+        assert len(set(strangers)) == 3
+        assert set(strangers) <= set(of_view)
+    # Where fewer are known, all of them.
+    few = m.draw_pairs(of_template, of_view, 30, np.random.RandomState(0))
+    assert len(few.known) == 5 + 25
+
+
+def test_batches_are_full_or_alone():
+    rng = np.random.RandomState(0)
+    assert m.draw_full_batches(2500, 1024, rng).shape == (2, 1024)
+    alone = m.draw_full_batches(56, 1024, rng)
+    np.testing.assert_array_equal(np.sort(alone), [np.arange(56)])
+
+
+def test_encoder_normalises_rectifies_and_drops_out(torch):
+    encoder = m.build_encoder(5, (8, 7), 2, 0.2)
+    block = ["Linear", "BatchNorm1d", "ReLU", "Dropout"]
+    kinds = [type(layer).__name__ for layer in encoder]
+    assert kinds == block * 2 + block[:3]
+    assert [layer.out_features for layer in encoder[::4]] == [8, 7, 2]
+
+
+def test_the_robust_loss_begins_after_strangers_are_far_enough(torch):
+    Xs, _ = make_blobs(widths=(5, 4))
+    early = fit(Xs, 40, switch_ratio=1e-9)
+    assert early.robust_from_ == 2
+    assert fit(Xs, 40, switch_ratio=1e9).robust_from_ is None
+    assert early.margin_ >= 1
+    assert early.margin_ == int(early.margin_)
+    assert fit(Xs, 40, margin=2.5).margin_ == 2.5
+
+
+@pytest.mark.parametrize("how", ["greedy", "hungarian"])
+def test_few_pairs_align_separated_classes(torch, how):
+    Xs, y = make_blobs(n=120, widths=(5, 4))
+    data = unalign(Xs, y, ratio=0.3, random_state=0)
+    model = fit(data.Xs, data.n_aligned, epochs=30, final_assignment=how)
+    permutation = model.alignment_.permutations[1]
+    np.testing.assert_array_equal(np.sort(permutation), np.arange(120))
+    assert category_alignment_rate(data.ys[1], data.ys[0], permutation) > 0.9
+    for y_i, labels in zip(data.ys, model.view_labels_, strict=True):
+        assert clustering_scores(y_i, labels)["acc"] > 0.9
+    assert model.embedding_.shape == (120, 20)
+    assert (model.latents_[0] >= 0).all()
+
+
+@pytest.mark.parametrize("n_pairs", [1, 2, 7, 24, 29])
+def test_very_few_pairs_are_enough_to_run(torch, n_pairs):
+    Xs, _ = make_blobs(widths=(5, 4))
+    model = fit(Xs, n_pairs, epochs=2)
+    assert np.isfinite(model.objective_).all()
+    assert np.isfinite(model.embedding_).all()
+
+
+@pytest.mark.parametrize("scale", ["minmax", "standard"])
+def test_scaled_columns_make_units_irrelevant(torch, scale):
+    Xs, _ = make_blobs(widths=(5, 4))
+    other = [Xs[0] * [1e3, 1, 1e-3, 7, 2] + 5, Xs[1]]
+    one, two = (fit(views, 30, scale=scale, epochs=3) for views in (Xs, other))
+    np.testing.assert_allclose(one.latents_[0], two.latents_[0], atol=1e-3)
+    np.testing.assert_allclose(one.transform(Xs[0]), two.transform(other[0]), atol=1e-3)

@@ -1,0 +1,93 @@
+"""``unaligned align``, as people call it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.cli.file_views import (
+    left_behind,
+    noise,
+    read_csv,
+    run,
+    shuffled_digits,
+    summary_of,
+    write_csv,
+)
+from unaligned import align
+
+QUICK = ("--effort", "quick", "--no-report")
+
+
+@pytest.fixture
+def digits(tmp_path):
+    Xs, _, _ = shuffled_digits()
+    np.save(tmp_path / "pixels.npy", Xs[0])
+    ids = [f"row {i}" for i in range(len(Xs[1]))]
+    return tmp_path / "pixels.npy", write_csv(tmp_path / "profiles.csv", Xs[1], ids)
+
+
+def test_matches_are_those_of_align(digits, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if there were a terminal
+    out = tmp_path / "out"
+    result = run("align", *digits, *QUICK, "--json", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout) == summary_of(out)
+    assert "views pixels and profiles: best score" in result.stderr
+    found = align(shuffled_digits()[0], effort="quick", random_state=0)
+    pairs = [
+        (int(line["template_row"]), int(line["row"]))
+        for line in read_csv(out / "matches.csv")
+    ]
+    np.testing.assert_array_equal(pairs, found.pairs(0, 1))
+    ids = [line["id"] for line in read_csv(out / "matches.csv")]
+    assert ids == [f"row {row}" for _, row in pairs]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "matches.csv",
+        "summary.json",
+    ]
+    profiles = summary_of(out)["views"][1]
+    assert profiles["trust"] == pytest.approx(found.trust[1])
+    assert profiles["standing"] == "Aligned"
+    assert "labels" not in profiles
+
+
+def test_refused_views_are_told_and_have_no_matches(tmp_path):
+    files = [noise(tmp_path / f"{n}.npy", 150, i) for i, n in enumerate("ab")]
+    result = run("align", *files, "--effort", "quick", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("No view could be aligned.\n")
+    assert read_csv(tmp_path / "out" / "matches.csv") == []
+    assert "No view could be aligned" in (tmp_path / "out" / "report.html").read_text()
+    views = summary_of(tmp_path / "out")["views"]
+    assert views[1]["trust"] < 0.5
+    assert views[1]["matches"] == 0
+
+
+def test_known_pairs_are_kept(tmp_path):
+    files = [noise(tmp_path / f"{n}.npy", 150, i) for i, n in enumerate("ab")]
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("a,b\n" + "\n".join(f"{row},{149 - row}" for row in range(150)))
+    result = run("align", *files, *QUICK, "--pairs", pairs, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    view = summary_of(tmp_path / "out")["views"][1]
+    assert view["known_matches"] == 150
+    lines = read_csv(tmp_path / "out" / "matches.csv")
+    assert all(int(x["row"]) == 149 - int(x["template_row"]) for x in lines)
+
+
+def test_one_view_is_nothing_to_align(tmp_path):
+    file = noise(tmp_path / "a.npy", 20)
+    result = run("align", file, "--quiet", "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: There is one view only, and so nothing to align; name another file.\n"
+    )
+    assert left_behind(tmp_path, file) == []
+
+
+def test_help_lists_the_exit_codes():
+    for command in ("align", "cluster"):
+        told = " ".join(run(command, "--help").output.split())
+        for code in ("0 done", "1 the input", "2 the command", "130 stopped"):
+            assert code in told

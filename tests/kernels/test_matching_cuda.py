@@ -1,0 +1,185 @@
+"""The kernels for GPUs give the literal answer, on a GPU and without one.
+
+Without one, the very source of the kernels is compiled as C++ and run thread by thread
+(`cuda_on_cpu.hpp`).
+"""
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import no_gpu  # noqa: F401 - for `needs_gpu`
+
+from benchmarks.problems import KINDS, problem
+from unaligned.kernels import matching_cuda
+from unaligned.kernels.matching import extend_matching, match_greedy
+from unaligned.kernels.nvrtc import CudaModule
+
+pytestmark = pytest.mark.heavy
+needs_gpu = pytest.mark.skipif("no_gpu()", reason="needs a GPU")
+
+LAUNCHERS = """
+#include "cuda_on_cpu.hpp"
+#include "matching.cu"
+
+double room[1 << 16];
+unsigned copy[1 << 12];
+
+extern "C" void launch_shortlist(
+    int blocks, int threads, const SCALAR *rows, const SCALAR *columns,
+    const int *names, const unsigned *taken, const int *n_done, int *lists,
+    int n_rows, int n_columns, int m)
+{
+    cuda_on_cpu::launch(blocks, threads, [=] {
+        shortlist(rows, columns, names, taken, n_done, lists, n_rows, n_columns, m);
+    });
+}
+
+extern "C" void launch_resolve(
+    int blocks, int threads, const int *lists, unsigned *taken, int *n_done,
+    int *column_of_row, int n_rows, int n_words, int n_words_copied)
+{
+    cuda_on_cpu::launch(blocks, threads, [=] {
+        resolve(lists, taken, n_done, column_of_row, n_rows, n_words, n_words_copied);
+    });
+}
+"""
+
+
+class ModuleOnCpu:
+    """Stands in for a `CudaModule`."""
+
+    def __init__(self, folder, scalar, shared_bytes):
+        compiler = shutil.which("c++")
+        if compiler is None:
+            pytest.skip("needs a C++ compiler")
+        self.shared_bytes, self.rounds = shared_bytes, 0
+        (folder / "launchers.cpp").write_text(LAUNCHERS)
+        macros = matching_cuda.definitions(scalar).items()
+        subprocess.run(
+            [
+                *(compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-w"),
+                *(f"-D{name}={value}" for name, value in macros),
+                f"-I{Path(__file__).parent}",
+                f"-I{Path(matching_cuda.__file__).parent}",
+                *("-o", folder / "launchers.so", folder / "launchers.cpp"),
+            ],
+            check=True,
+        )
+        self._library = ctypes.CDLL(str(folder / "launchers.so"))
+
+    def launcher(self, name, *arguments, blocks, threads, shared_bytes=0):
+        values = [
+            value if isinstance(value, int) else ctypes.c_void_p(value.data_ptr())
+            for value in arguments
+        ]
+
+        def launch():
+            self.rounds += name == "resolve"
+            self._library[f"launch_{name}"](blocks, threads, *values)
+
+        return launch
+
+
+@pytest.fixture(autouse=True)
+def torch():
+    return pytest.importorskip("torch")
+
+
+def check(rows, columns, order, module=None, device="cpu"):
+    import torch
+
+    there = [torch.tensor(points, device=device) for points in (rows[order], columns)]
+    found = matching_cuda.match_in_turn(*there, module).cpu().numpy()
+    np.testing.assert_array_equal(found, match_greedy(rows, columns, order)[order])
+
+
+@pytest.fixture(scope="module")
+def modules():
+    """Modules that were compiled already: it takes two seconds each."""
+    return {}
+
+
+@pytest.fixture(
+    params=[("float32", 1, 32, 48 * 1024), ("float64", 2, 64, 0)],
+    ids=["float32", "float64 without shared memory"],
+)
+def on_cpu(request, monkeypatch, modules, tmp_path):
+    """Small blocks and short lists, so that lists are used up often."""
+    scalar, rows_per_warp, kept, shared_bytes = request.param
+    monkeypatch.setattr(matching_cuda, "ROWS_PER_WARP", rows_per_warp)
+    monkeypatch.setattr(matching_cuda, "KEPT", kept)
+    monkeypatch.setattr(matching_cuda, "BLOCK_ROWS", 32)
+    monkeypatch.setattr(matching_cuda, "WARPS", 2)
+    monkeypatch.setattr(matching_cuda, "RESOLVING_THREADS", 64)
+    if scalar not in modules:
+        modules[scalar] = ModuleOnCpu(tmp_path, scalar, shared_bytes)
+    modules[scalar].rounds = 0
+    return np.dtype(scalar), modules[scalar]
+
+
+def test_the_source_gives_the_literal_answer(on_cpu):
+    dtype, module = on_cpu
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        rows, columns, order = problem(rng, largest=90)
+        with np.errstate(under="ignore"):
+            check(rows.astype(dtype), columns.astype(dtype), order, module)
+    assert module.rounds > 12  # some problems took several
+
+
+@pytest.mark.parametrize("kind", ["one hot", "duplicates", "dirichlet"])
+def test_lists_that_are_used_up(on_cpu, kind):
+    dtype, module = on_cpu
+    rng = np.random.default_rng(1)
+    rows, columns = (KINDS[kind](rng, 130, 3).astype(dtype) for _ in range(2))
+    check(rows, columns, np.arange(130), module)
+    assert module.rounds >= 5
+
+
+def test_nan_is_no_endless_loop(torch, on_cpu):
+    dtype, module = on_cpu
+    points = torch.full((4, 2), float("nan"), dtype=getattr(torch, dtype.name))
+    with pytest.raises(ValueError, match="finite"):
+        matching_cuda.match_in_turn(points, points, module)
+
+
+@needs_gpu
+def test_small_problems_on_the_gpu():
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        check(*problem(rng, largest=300), device="cuda")
+
+
+@needs_gpu
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_larger_problems_on_the_gpu(kind, dtype):
+    rng = np.random.default_rng(3)
+    for n, m in ((5000, 10), (3000, 60)):
+        with np.errstate(under="ignore"):
+            rows = KINDS[kind](rng, n, m).astype(dtype)
+            columns = KINDS[kind](rng, n + 100, m).astype(dtype)
+        check(rows, columns, rng.permutation(n), device="cuda")
+
+
+@needs_gpu
+def test_known_pairs_on_the_gpu(torch):
+    rng = np.random.default_rng(4)
+    rows, columns = KINDS["mixed"](rng, 2000, 8), KINDS["mixed"](rng, 2000, 8)
+    known = rng.permutation(2000)[:300], rng.permutation(2000)[:300]
+    order = rng.permutation(2000)
+    expected = extend_matching(rows, columns, known, method="greedy", order=order)
+    there = [torch.tensor(array, device="cuda") for array in (rows, columns, order)]
+    pairs = tuple(torch.tensor(array, device="cuda") for array in known)
+    found = extend_matching(*there[:2], pairs, method="greedy", order=there[2])
+    np.testing.assert_array_equal(found.cpu().numpy(), expected)
+
+
+@needs_gpu
+def test_a_kernel_that_does_not_compile_says_why():
+    with pytest.raises(RuntimeError, match="nonsense"):
+        CudaModule("nonsense", {})
