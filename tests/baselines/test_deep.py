@@ -284,10 +284,10 @@ def test_digits_with_half_of_the_pairs_beat_the_weaker_view(cls):
     digits = load_digits_views()
     data = unalign([digits.Xs[i] for i in (0, 3)], digits.y, 0.5, random_state=0)
     parameters = {
-        PVC: {"hidden": (64,), "pretrain_epochs": 60, "align_epochs": 1},
-        MvCLN: {"hidden": (64, 64), "epochs": 8, "batch_size": 256},
+        PVC: {"pretrain_epochs": 150, "align_epochs": 2, "finetune_epochs": 60},
+        MvCLN: {"epochs": 20, "batch_size": 128, "n_negatives": 10},
     }[cls]
-    model = cls(10, n_init=5, device="cpu", random_state=0, **parameters)
+    model = cls(10, hidden=(128,), n_init=5, device="cpu", random_state=0, **parameters)
     model.fit(data.Xs, aligned=data.n_aligned)
     alone = [s["acc"] for s in single_view_scores(data.Xs, data.ys, 10, n_init=5)]
     assert clustering_scores(data.ys[0], model.labels_)["acc"] > min(alone)

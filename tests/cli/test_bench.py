@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -23,6 +24,10 @@ def run(*arguments):
 
 def command(*arguments):
     return [sys.executable, "-m", "unaligned", "bench", *map(str, arguments)]
+
+
+def no_file(name):
+    raise OSError("no file")
 
 
 def test_one_command_runs_prints_and_writes_the_page(tmp_path):
@@ -104,16 +109,12 @@ def test_shuffles_are_written_as_files(tmp_path):
     assert head == "view0,view1,view2,view3"
     orders = list(zip(*(map(int, row.split(",")) for row in rows), strict=True))
     digest = protocol.published_digests()[1797, 4, 0.5, 3]
-    import numpy as np
-
     assert protocol.digest([np.array(order) for order in orders]) == digest
 
 
 def test_without_data_it_says_what_can_be_done(tmp_path, monkeypatch):
     monkeypatch.setenv("UNALIGNED_DATA", str(tmp_path))
-    monkeypatch.setattr(
-        protocol, "load", lambda name: (_ for _ in ()).throw(OSError("no file"))
-    )
+    monkeypatch.setattr(protocol, "load", no_file)
     result = run("table4", "--output", tmp_path)
     assert result.exit_code == 1
     assert "Without Wiki: no file" in result.output
@@ -136,6 +137,25 @@ def test_wrong_options_are_refused_with_a_reason(options, complaint):
     result = run("figure4", *options)
     assert result.exit_code == 2
     assert complaint in result.output
+
+
+def test_without_the_extra_there_are_tables_and_a_word_on_the_page(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = run("table4", *SMALL, "--jobs", 1, "--output", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "Table 4: digits" in result.output
+    assert "pip install unaligned[report]" in " ".join(result.output.split())
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_scaling_needs_no_data_of_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "load", no_file)
+    options = ["--quick", "--methods", "FPMVSCAG", "--jobs", 1, "--no-page"]
+    result = run("scaling", *options, "--output", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert len(Results(tmp_path / "cells.jsonl")) == 3
 
 
 def test_the_page_of_nothing_is_refused(tmp_path):

@@ -157,7 +157,9 @@ def _run(
     **options: Any,
 ) -> None:
     """Run what is missing, print the tables, write the page."""
-    console = Console()
+    console = Console(markup=False)
+    if parts == ("scaling",):  # on data of its own
+        options["datasets"] = ("synthetic",)
     study = _study(console, time_limit=time_limit, **options)
     results = Results(output / CELLS)
     threads = threads or max(1, (os.cpu_count() or 1) // jobs)
@@ -250,8 +252,8 @@ def _memory(limit: float | None, jobs: int) -> int | None:
 
 
 def _print_tables(console: Console, results: Results, parts: tuple[str, ...]) -> None:
-    for section in sections(results, parts):
-        for table in section.tables:
+    for part in parts:
+        for table in ARTEFACTS[part].tables(results):
             console.print(_screen(table, console.width))
             for note in table.notes:
                 console.print(note, style="dim")
@@ -297,7 +299,7 @@ def page_command(output: Path) -> None:
     """Write the page again from OUTPUT/cells.jsonl, without running anything."""
     if not (output / CELLS).exists():
         raise click.ClickException(f"There is no {output / CELLS}.")
-    _write_page(Console(), Results(output / CELLS), output)
+    _write_page(Console(markup=False), Results(output / CELLS), output)
 
 
 @bench.command("shuffles")
@@ -312,7 +314,7 @@ def shuffles_command(
     One text file for every dataset, share and shuffle: a column for every view, with
     the original row (from 0) behind each row of the shuffled view.
     """
-    console = Console()
+    console = Console(markup=False)
     folder = output / "shuffles"
     folder.mkdir(parents=True, exist_ok=True)
     names = _present(console, datasets or protocol.PAPER_DATASETS, bool(datasets))

@@ -77,7 +77,7 @@ class BenchProgress(Observer):
         if record["status"] not in ("done", "skipped"):
             self._failed += 1
             why = f"{record['status']}: {record.get('reason', '')}"
-            self._console.print(f"{cell}: {why}", style="yellow", markup=False)
+            self._console.print(f"{cell}: {why}", style="yellow")
 
     def _counts(self) -> str:
         text = f"{self._done} of {self._total} cells"

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
-from unaligned.base import Iterate, NewRowsMixin, ViewClusterer
+from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
 from unaligned.savuc.align import EFFORTS, align_checked
@@ -39,7 +39,7 @@ class State(NamedTuple):
     embedding: NDArray[np.float32]
 
 
-class SAVuC(NewRowsMixin, ViewClusterer):
+class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     """Structure-first view-unaligned clustering: align for real, or say that it cannot.
 
     Finds which rows of the views belong together (`unaligned.align`), fuses partitions
@@ -180,23 +180,8 @@ class SAVuC(NewRowsMixin, ViewClusterer):
     def _predict_rows(self, X: Any, view: int) -> Labels:
         return np.asarray(self._labellers[view].predict(X), dtype=np.intp)
 
-    def transform(self, X: Any, view: int | str = 0) -> NDArray[np.float32]:
-        """Place new rows of a fused view in the space that the fused views share.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features of that view)
-        view : int or str, default=0
-            The view that the rows belong to, by index or by name.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_directions)
-            Rows of one object lie close together, whichever view they come from.
-        """
-        check_is_fitted(self)
-        X, index = check_new_rows(X, estimator=self, view=view)
-        return self._place(index).embed(X)
+    def _place_rows(self, X: Any, view: int) -> NDArray[np.float32]:
+        return self._place(view).embed(X)
 
     def align_new(self, Xs: Mapping[int | str, Any]) -> Alignment:
         """Align new rows of fused views along the directions learned in ``fit``.
