@@ -2,11 +2,12 @@
 
 SAVuC aligns modalities whose cells nobody paired. Where it trusts two of them, types of
 the cells of one are carried to the other in two ways: along the matches, and by a vote
-of the five nearest cells in the space that they share. Prints and writes a JSON line per
-case and seed to ``benchmarks/results/cells.jsonl``, with the share of right labels beside
-two floors: the commonest type for every cell, and types drawn at random. Cells of types
-that the other modality lacks, and pairs known beforehand, do not count. Types are used
-for scoring only. ``$UNALIGNED_DATA`` names the folder with the files.
+of the five nearest cells in the space that they share. Prints and writes a JSON line
+per case and seed to ``benchmarks/results/cells.jsonl``, with the share of right labels
+beside two floors: the commonest type for every cell, and types drawn at random. Where
+it refuses, there are the floors only. Cells of types that the other modality lacks, and
+pairs known beforehand, do not count. Types are used for scoring only.
+``$UNALIGNED_DATA`` names the folder with the files.
 """
 
 import argparse

@@ -69,6 +69,7 @@ def modality(features, chosen, name):
     chosen = rng.permutation(chosen)
     cells = AnnData(features[chosen])
     cells.obs_names = [f"both-{c}" if c < 150 else f"{name}-{c}" for c in chosen]
+    cells.var_names = [f"{name}-component-{j}" for j in range(cells.n_vars)]
     cells.obs["type"] = types[chosen].astype(str)
     return cells
 

@@ -18,6 +18,7 @@ from unaligned import (
     metrics,
     plotting,
     report,
+    scverse,
     selection,
 )
 
@@ -32,6 +33,7 @@ MODULES = [
     metrics,
     plotting,
     report,
+    scverse,
     selection,
 ]
 

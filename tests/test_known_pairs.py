@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unaligned.alignment import Alignment
 from unaligned.known_pairs import check_aligned, check_links, name_row
 from unaligned.views import check_views
 
@@ -136,3 +137,17 @@ def test_links_number_the_rows_of_all_views_through():
 def test_complaints_about_links_name_them(links, message):
     with pytest.raises(ValueError, match=message):
         check_links(links, VIEWS, "must_link")
+
+
+def test_found_pairs_never_contradict_known_ones():
+    views = check_views([np.ones((4, 2)), np.ones((4, 3)), np.ones((4, 2))])
+    known = check_aligned({(0, 1): [(0, 3)], (1, 2): [(2, 2)]}, views)
+    rows = [np.arange(4), np.array([1, 3, 0, 2]), np.array([0, 1, 2, 3])]
+    found = Alignment(0, rows, [np.ones(4)] * 3, np.array([1, 0.9, 0.1]))
+    joined = known.with_found(found)
+    pairs = dict(zip(*joined.between(0, 1), strict=True))
+    # Row 0 keeps its partner 3; row 1 loses it; row 3's would be 2, which is known to
+    # describe an object of its own.
+    assert pairs == {0: 3, 2: 0}
+    assert [*zip(*joined.between(1, 2), strict=True)] == [(2, 2)]
+    assert joined.between(0, 2)[0].size == 0

@@ -91,6 +91,7 @@ class ViewClusterer(
         self.n_clusters_ = self._count_clusters(views, rng)
         max_iter = getattr(self, "max_iter", 1)
         progress = FitProgress(self, Xs, max_iter)
+        pairs = self._learn_pairs(views, pairs, rng)
         solver = self._iterate(views, pairs, rng)
         objectives: list[float] = []
 
@@ -199,6 +200,12 @@ class ViewClusterer(
             open_browser=open_browser,
             verbose=self.verbose,
         )
+
+    def _learn_pairs(
+        self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
+    ) -> KnownPairs:
+        """Pairs to start from: those that are known, or more."""
+        return pairs
 
     @abstractmethod
     def _iterate(

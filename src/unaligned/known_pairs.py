@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from unaligned.alignment import Alignment
 from unaligned.views import Views, label
 
 __all__ = ["KnownPairs", "check_aligned", "check_links", "name_row"]
@@ -62,6 +63,24 @@ class KnownPairs:
         free_j = np.delete(np.arange(len(permutation)), rows_j)
         honoured[free_j] = permutation[~np.isin(permutation, rows_i)]
         return honoured
+
+
+    def with_found(self, found: Alignment) -> "KnownPairs":
+        """Add the trusted pairs of an alignment where nothing was known before."""
+        template = found.template
+        numbers = self.identities[template].copy()
+        unknown = numbers < 0
+        first = 1 + max(int(ids.max(initial=-1)) for ids in self.identities)
+        numbers[unknown] = first + np.flatnonzero(unknown)
+        identities = [ids.copy() for ids in self.identities]
+        identities[template] = numbers
+        for (_, i), pairs in found.trusted_pairs().items():
+            rows_t, rows_i = pairs.T
+            new = (self.identities[i][rows_i] < 0) & ~np.isin(
+                numbers[rows_t], self.identities[i]
+            )
+            identities[i][rows_i[new]] = numbers[rows_t[new]]
+        return KnownPairs(identities)
 
 
 def check_aligned(aligned: Any, views: Views) -> KnownPairs:

@@ -9,15 +9,30 @@ from conftest import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from unaligned import baselines
+from unaligned.baselines._pair_trained import PairTrainedClusterer
 from unaligned.baselines._paired import PairedRowsClusterer
 from unaligned.datasets import unalign
 from unaligned.metrics import clustering_scores
 
-ALL = [getattr(baselines, name) for name in baselines.__all__]
-PAIRED = [cls for cls in ALL if issubclass(cls, PairedRowsClusterer)]
+CLASSES = [getattr(baselines, name) for name in baselines.__all__]
+PAIRED = [cls for cls in CLASSES if issubclass(cls, PairedRowsClusterer)]
+# Networks that need pairs to learn from, and not much time for so little data.
+DEEP = {
+    "PVC": {"hidden": (32,), "pretrain_epochs": 60, "align_epochs": 2},
+    "MvCLN": {"hidden": (64,), "batch_size": 64, "epochs": 20, "switch_ratio": 0.5},
+}
+ALL = [
+    pytest.param(cls, marks=pytest.mark.heavy)
+    if issubclass(cls, PairTrainedClusterer)
+    else cls
+    for cls in CLASSES
+]
 
 
 def fit(cls, Xs, aligned=None, **parameters):
+    if cls.__name__ in DEEP:
+        aligned = 20 if aligned is None else aligned
+        parameters = {**DEEP[cls.__name__], "device": "cpu", **parameters}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return cls(3, random_state=0, **parameters).fit(Xs, aligned=aligned)

@@ -293,25 +293,29 @@ def test_digits_with_half_of_the_pairs_beat_the_weaker_view(cls):
     assert clustering_scores(data.ys[0], model.labels_)["acc"] > min(alone)
 
 
-def of_one_array(cls):
-    """A method that takes the one array of scikit-learn's checks for both views."""
+class OneArrayMixin:
+    """Takes the one array of scikit-learn's checks for both of two views."""
 
-    class OfOneArray(cls):
-        def fit(self, X, y=None):
-            X = check_views(X, estimator=self, accept_sparse=False).arrays[0]
-            super().fit([X, X], aligned=max(2, len(X) // 2))
-            self.n_views_, self.n_features_in_ = 1, X.shape[1]
-            self.view_names_in_, self.n_features_per_view_ = ["0"], [X.shape[1]]
-            return self
-
-        def fit_predict(self, X, y=None):
-            return self.fit(X).labels_
-
-    OfOneArray.__name__ = cls.__name__
-    return OfOneArray
+    def fit(self, X, y=None, *, aligned=None):
+        X = check_views(X, estimator=self, accept_sparse=False).arrays[0]
+        super().fit([X, X], aligned=-(-len(X) // 2))
+        self.n_views_, self.n_features_in_ = 1, X.shape[1]
+        self.view_names_in_, self.n_features_per_view_ = ["0"], [X.shape[1]]
+        return self
 
 
-ONE_ARRAY = [of_one_array(cls)(**BRIEF[cls], n_init=1, device="cpu") for cls in METHODS]
+class PVCOfOneArray(OneArrayMixin, PVC):
+    pass
+
+
+class MvCLNOfOneArray(OneArrayMixin, MvCLN):
+    pass
+
+
+ONE_ARRAY = [
+    PVCOfOneArray(**BRIEF[PVC], n_init=1, device="cpu"),
+    MvCLNOfOneArray(**BRIEF[MvCLN], n_init=1, device="cpu"),
+]
 
 
 @heavy

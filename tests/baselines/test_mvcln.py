@@ -119,17 +119,34 @@ def test_the_robust_loss_begins_after_strangers_are_far_enough(torch):
     assert fit(Xs, 40, margin=2.5).margin_ == 2.5
 
 
+def make_twins(n=240, k=6):
+    """Two bent projections of the same points in k classes."""
+    rng = np.random.RandomState(0)
+    y = np.arange(n) % k
+    points = 3 * rng.normal(size=(k, 8))[y] + rng.normal(size=(n, 8))
+    return [np.tanh(points @ rng.normal(size=(8, d)) / 6) for d in (12, 10)], y
+
+
 @pytest.mark.parametrize("how", ["greedy", "hungarian"])
-def test_few_pairs_align_separated_classes(torch, how):
-    Xs, y = make_blobs(n=120, widths=(5, 4))
-    data = unalign(Xs, y, ratio=0.3, random_state=0)
-    model = fit(data.Xs, data.n_aligned, epochs=30, final_assignment=how)
+def test_half_of_the_pairs_align_the_classes_of_all_rows(torch, how):
+    Xs, y = make_twins()
+    data = unalign(Xs, y, ratio=0.5, random_state=0)
+    model = MvCLN(
+        6,
+        hidden=(64,),
+        batch_size=128,
+        n_negatives=10,
+        epochs=40,
+        final_assignment=how,
+        device="cpu",
+        random_state=0,
+    ).fit(data.Xs, aligned=data.n_aligned)
     permutation = model.alignment_.permutations[1]
-    np.testing.assert_array_equal(np.sort(permutation), np.arange(120))
+    np.testing.assert_array_equal(np.sort(permutation), np.arange(240))
     assert category_alignment_rate(data.ys[1], data.ys[0], permutation) > 0.9
     for y_i, labels in zip(data.ys, model.view_labels_, strict=True):
         assert clustering_scores(y_i, labels)["acc"] > 0.9
-    assert model.embedding_.shape == (120, 20)
+    assert model.embedding_.shape == (240, 20)
     assert (model.latents_[0] >= 0).all()
 
 

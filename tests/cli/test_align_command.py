@@ -73,6 +73,7 @@ def test_known_pairs_are_kept(tmp_path):
     view = summary_of(tmp_path / "out")["views"][1]
     assert view["known_matches"] == 150
     lines = read_csv(tmp_path / "out" / "matches.csv")
+    assert len(lines) == 150
     assert all(int(x["row"]) == 149 - int(x["template_row"]) for x in lines)
 
 

@@ -22,6 +22,7 @@ from tests.cli.file_views import (
     summary_of,
     write_csv,
 )
+from tests.conftest import ROOT
 from unaligned import PAVuC, SAVuC
 from unaligned.cli import _command, _outputs
 from unaligned.datasets import read_views
@@ -122,6 +123,18 @@ def test_says_what_was_found_and_where_it_lies(files, tmp_path):
     assert summary_of(tmp_path / "o")["trust_is_measured"] is False
     assert "Fitting PAVuC" in result.stderr
     assert "PAVuC" not in result.stderr.replace("Fitting PAVuC", "")
+
+
+def test_the_command_of_the_readme_makes_a_report(tmp_path, blobs, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, X in zip(("blood", "xray"), blobs[0], strict=False):
+        write_csv(tmp_path / f"{name}.csv", X, [f"{name}-{row}" for row in range(60)])
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    (command,) = (line for line in lines if line.startswith("unaligned cluster"))
+    result = run(*command.split()[1:])
+    assert result.exit_code == 0, result.output
+    opened = next(line for line in lines if line.startswith("xdg-open")).split()[1]
+    assert "blood-59" in (tmp_path / opened).read_text(encoding="utf-8")
 
 
 def test_quiet_prints_nothing(files, tmp_path):

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from unaligned import PAVuC
 from unaligned.datasets import load, load_digits_views, unalign
-from unaligned.metrics import clustering_scores
+from unaligned.metrics import clustering_scores, instance_alignment_rate
 
 FITTED = [
     "labels_",
@@ -461,3 +461,16 @@ def test_reuters_in_its_original_spaces(shared):
     assert max(X.shape[1] for X in reuters.Xs) == 34_251
     model = fit(reuters.Xs, n_clusters=6, max_iter=5)
     assert len(model.labels_) == 600
+
+
+def test_a_start_from_structure_takes_over_what_align_finds():
+    digits = load_digits_views()
+    views = [X[:300] - X[:300].mean(axis=0) for X in (digits.Xs[0], digits.Xs[3])]
+    data = unalign(views, random_state=0)
+    model = PAVuC(10, init="structure", max_iter=5, random_state=0).fit(data.Xs)
+    found = model.alignment_
+    np.testing.assert_array_equal(found.trust, [1, 1])
+    other = 1 - found.template
+    rows = found.permutations[other]
+    order = data.order
+    assert instance_alignment_rate(order[other], order[found.template], rows) > 0.9

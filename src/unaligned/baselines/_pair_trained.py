@@ -173,6 +173,8 @@ class PairTrainedClusterer(NewRowsMixin, ViewClusterer):
 
     _accepts_sparse = False
 
+    latents_: list[NDArray[np.float32]]
+
     @property
     @abstractmethod
     def max_iter(self) -> int:
@@ -206,6 +208,23 @@ class PairTrainedClusterer(NewRowsMixin, ViewClusterer):
         check_is_fitted(self)
         X, index = check_new_rows(X, estimator=self, view=view)
         return self._encode_rows(X, index)
+
+    def fit_transform(
+        self, Xs: Any, y: Any = None, *, aligned: Any = None
+    ) -> NDArray[np.float32]:
+        """Fit and return the latent points of the first view, ``latents_[0]``.
+
+        Parameters
+        ----------
+        Xs, y, aligned
+            As in `fit`.
+
+        Returns
+        -------
+        latent : ndarray of shape (n, latent_dim)
+        """
+        self.fit(Xs, y, aligned=aligned)
+        return self.latents_[0]
 
     def _encode_rows(self, X: Any, view: int) -> NDArray[np.float32]:
         return self._encoders[view].encode(X.toarray() if sparse.issparse(X) else X)

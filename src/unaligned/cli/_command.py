@@ -251,16 +251,11 @@ def _write(
         }
         for i, view in enumerate(findings.views)
     ]
-    if findings.n_clusters:
-        for name, view, ids, about in zip(
-            label_files(data.view_names),
-            findings.views,
-            data.row_ids,
-            views,
-            strict=True,
-        ):
-            write_labels(folder / name, ids, view.labels)
-            about |= {"labels": name, "shares_clusters": view.shares_clusters}
+    names = label_files(data.view_names)
+    for i, view in enumerate(findings.views):
+        if view.labels is not None:
+            write_labels(folder / names[i], data.row_ids[i], view.labels)
+            views[i] |= {"labels": names[i], "shares_clusters": view.shares_clusters}
     write_matches(folder / MATCHES, findings, data.row_ids)
     for name, write in found.files.items():
         write(folder / name)

@@ -195,12 +195,14 @@ def _read_table(
 
 
 def _names_of_views(data: FileViews) -> dict[str, int]:
-    """List what views may be called: by name, or by file if that has no other."""
-    views = {}
-    for i, path in enumerate(data.paths):
-        if data.paths.count(path) == 1:
-            views |= dict.fromkeys((str(path), path.name, path.stem), i)
-    return views | {name: i for i, name in enumerate(data.view_names)}
+    """List what views may be called: by name, or by file if no other view is that."""
+    views = {name: i for i, name in enumerate(data.view_names)}
+    for spell in (str, lambda path: path.name, lambda path: path.stem):
+        files = [spell(path) for path in data.paths]
+        for i, name in enumerate(files):
+            if files.count(name) == 1:
+                views.setdefault(name, i)
+    return views
 
 
 def _rows_of(
@@ -228,12 +230,9 @@ def _rows_of(
 
 
 def _joined(one: Pairs | None, other: Pairs) -> Pairs:
-    """All pairs of two sets."""
+    """Put two sets of pairs together."""
     joined = dict(one or {})
     for views, rows in other.items():
-        if views not in joined and views[::-1] in joined:
-            views, rows = views[::-1], rows[:, ::-1]
-        joined[views] = (
-            np.concatenate([joined[views], rows]) if views in joined else rows
-        )
+        before = [joined[views]] if views in joined else []
+        joined[views] = np.concatenate([*before, rows])
     return joined

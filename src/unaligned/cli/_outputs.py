@@ -165,7 +165,7 @@ def write_matches(path: Path, findings: Findings, ids: Sequence[Sequence[str]]) 
                 row = int(view.partners[at])
                 cells = [template.name, at, ids[findings.template][at]]
                 cells += [view.name, row, its_ids[row]]
-                line = [spreadsheet_cell(str(cell)) for cell in cells]
+                line: list[Any] = [spreadsheet_cell(str(cell)) for cell in cells]
                 line += [f"{view.confidence[at]:.6g}", f"{view.trust:.6g}"]
                 if template.labels is not None and view.labels is not None:
                     line += [int(template.labels[at]), int(view.labels[row])]

@@ -29,7 +29,7 @@ STOPPING = [
 ]
 
 # What options of the command are called where the library complains about its own.
-OPTIONS = {
+SPELLINGS = {
     r"\bid_column=False": "--id-column none",
     r"\bid_column=": "--id-column",
     r"\bexclude=\[(.*?)\]": r"--exclude \1",
@@ -115,7 +115,7 @@ class Screen(io.TextIOBase):
     def _show(self, line: str, at_once: bool = False) -> None:
         line = printable(line)
         if self._live:
-            self._progress.update(self._task, description=line)
+            self._progress.update(self._task, description=line, refresh=True)
         elif not self._quiet and (at_once or time.monotonic() > self._spoke + SILENCE):
             self._spoke = time.monotonic()
             click.echo(line, err=True)
@@ -150,8 +150,8 @@ def session(*, quiet: bool, debug: bool) -> Iterator[Screen]:
     except Interrupted as stop:
         click.echo("Stopped; nothing was written.", err=True)
         raise SystemExit(128 + stop.number) from None
-    except (click.ClickException, click.exceptions.Exit):
-        raise
+    except click.ClickException as error:
+        raise click.ClickException(printable(error.message)) from None
     except Exception as error:
         if debug:
             raise
@@ -170,7 +170,7 @@ def _complaint(error: Exception) -> click.ClickException:
         return click.ClickException(printable(f"{where}{error.strerror}."))
     message = " ".join(str(error).split())
     if isinstance(error, OSError | ValueError | TypeError | ImportError) and message:
-        for pattern, option in OPTIONS.items():
+        for pattern, option in SPELLINGS.items():
             message = re.sub(pattern, option, message)
         return click.ClickException(printable(message))
     return ProgramError(

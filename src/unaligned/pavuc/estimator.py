@@ -59,9 +59,10 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         values weigh all views alike (Eq. 27).
     mu : float, default=0.1
         Pull of matched rows on each other (Eq. 7), at least 0.
-    init : {"random"} or tuple (A, G), default="random"
-        Start: uniform random numbers, or anchors ``A`` (d_l × m) and one graph ``G``
-        (m × n) for all views, both in the paper's orientation.
+    init : {"random", "structure"} or tuple (A, G), default="random"
+        Start: uniform random numbers; the same, after `unaligned.align` has found
+        pairs, and those it trusts are taken as known; or anchors ``A`` (d_l × m) and
+        one graph ``G`` (m × n) for all views, both in the paper's orientation.
     matching : {"greedy", "optimal"}, default="greedy"
         How rows find their partners: each in turn, most varied row first (the paper's
         way), or all at once by linear assignment: exactly while an n × n table fits
@@ -165,7 +166,7 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         "latent_dim": [POSITIVE_INT, None],
         "alpha": [Interval(Real, 1, None, closed="neither")],
         "mu": [NON_NEGATIVE],
-        "init": [StrOptions({"random"}), tuple, list],
+        "init": [StrOptions({"random", "structure"}), tuple, list],
         "matching": [StrOptions({"greedy", "optimal"})],
         "align": ["boolean"],
         "safeguard": ["boolean"],
@@ -208,6 +209,17 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
+
+    def _learn_pairs(
+        self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
+    ) -> KnownPairs:
+        if isinstance(self.init, str) and self.init == "structure":
+            # The one place where a method calls another: it is what was asked for.
+            from unaligned.savuc.align import align_checked
+
+            found, _ = align_checked(views, pairs, "normal", None, rng, self.verbose)
+            pairs = pairs.with_found(found)
+        return pairs
 
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
@@ -328,7 +340,7 @@ def _alignment(
     views: Views,
     pairs: KnownPairs,
 ) -> Alignment:
-    """Alignment of a state; only what was known beforehand is trusted."""
+    """Alignment of a state; only what was known before the first step is trusted."""
     known = [pairs.partnered(i, template) for i in range(len(views))]
     confidence = [
         match_confidence(graph, graphs[template], permutation, rows)
