@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 from scipy import sparse
 
-from unaligned import align
+from unaligned import SAVuC, align
 from unaligned.datasets import load, load_digits_views, unalign
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import (
@@ -78,6 +78,23 @@ def test_more_known_pairs_never_make_it_worse(digits):
         rates.append(exact(found, shuffled, 1 - found.template))
     assert (np.diff(rates) > -0.01).all()
     assert rates[-1] == 1
+
+
+def test_known_pairs_are_kept_where_a_view_is_refused(digits):
+    (pixels, *_), _ = digits
+    noise = np.random.RandomState(0).normal(size=(400, 20))
+    known = {(0, 1): [(3, 5), (7, 1)]}
+    for fit in (
+        lambda Xs: align(Xs, aligned=known, effort="quick", random_state=0),
+        lambda Xs: (
+            SAVuC(3, effort="quick", random_state=0).fit(Xs, aligned=known).alignment_
+        ),
+    ):
+        found = fit([pixels, noise])
+        other = 1 - found.template
+        assert found.trust[other] < 0.1
+        assert sorted(map(tuple, found.pairs(0, 1))) == [(3, 5), (7, 1)]
+        assert found.confidence[other].sum() == 2
 
 
 def test_everything_known_is_everything_found(digits):

@@ -176,7 +176,9 @@ def scores_table(
             label = label_of(name, rule)
             rows.append(score_row(label, rule, found, paper, case.entry.same_data))
             if name == "PAVuC" and rule not in CRITERIA:
-                rows.append(score_row("its template alone", rule, found, part=ALONE))
+                rows.append(
+                    score_row("PAVuC's template alone", rule, found, part=ALONE)
+                )
     notes = [grid_note(results, case, names)]
     if case.entry.published and not case.entry.same_data:
         notes.append(OTHER_DATA)

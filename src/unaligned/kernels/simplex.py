@@ -42,5 +42,5 @@ def project_simplex(points: NDArray[Any]) -> NDArray[Any]:
     # Entry j of a sorted row stays positive exactly while it exceeds its own shift.
     support = xp.count_nonzero(descending * size > excess, axis=1)[:, None]
     shift = xp.take_along_axis(excess, support - 1, axis=1) / size[support - 1]
-    projected: NDArray[Any] = xp.maximum(points - shift, 0)
+    projected: NDArray[Any] = (points - shift).clip(min=0)
     return projected

@@ -89,7 +89,7 @@ def reweight_rows(residuals: Array, floor: float) -> Array:
 
     ``floor`` keeps the weight of a row that is reconstructed exactly finite.
     """
-    weights: Array = 0.5 / array_namespace(residuals).maximum(residuals, floor)
+    weights: Array = 0.5 / residuals.clip(min=floor)
     return weights
 
 

@@ -17,7 +17,7 @@ from unaligned.savuc.joint import Group, Search, align_views
 from unaligned.savuc.pairs_of_views import PairFit
 from unaligned.views import Views, check_views
 
-__all__ = ["EFFORTS", "align", "align_checked"]
+__all__ = ["EFFORTS", "align", "align_checked", "only_known"]
 
 # Population, generations, children, candidates; and how often to try an unsure pair.
 EFFORTS = {
@@ -72,7 +72,8 @@ def align(
     -------
     Alignment
         ``template`` is the first view of the largest group that can be trusted to
-        belong together. Views outside it have trust below 0.5 and no partners.
+        belong together. Views outside it have trust below 0.5, and no partners but
+        those you knew.
         ``trust`` is the probability that a view is aligned far better than chance;
         ``confidence`` ranks single matches.
 
@@ -115,7 +116,7 @@ def align_checked(
     def report(
         one: tuple[int, ...], other: tuple[int, ...], fit: PairFit, trust: float
     ) -> None:
-        doubts[[*other]] = np.maximum(doubts[[*other]], trust)
+        doubts[[*one, *other]] = np.maximum(doubts[[*one, *other]], trust)
         if verbose:
             names = [
                 " + ".join(views.names[i] for i in group) for group in (one, other)
@@ -130,19 +131,31 @@ def align_checked(
     geometries = [read_geometry(X, rng) for X in views.arrays]
     search = Search(breeding, n_tries, deadline, report)
     largest = align_views(geometries, pairs, search, rng)[0]
-    return _tell(largest, doubts, views), geometries
+    return _tell(largest, doubts, views, pairs), geometries
 
 
-def _tell(group: Group, doubts: Any, views: Views) -> Alignment:
+def _tell(group: Group, doubts: Any, views: Views, pairs: KnownPairs) -> Alignment:
     """Alignment of all views with the first of a group."""
     template = group.views[0]
-    n = views.n_rows[template]
-    nobody, unsure = np.full(n, -1, dtype=np.intp), np.zeros(n)
-    inside = range(len(views))
-    return Alignment(
-        template,
-        [group.rows.get(i, nobody) for i in inside],
-        [group.confidence.get(i, unsure) for i in inside],
-        np.array([group.trust.get(i, min(doubts[i], 0.49)) for i in inside]),
-        views.names,
-    )
+    alignment = only_known(template, np.minimum(doubts, 0.49), views, pairs)
+    for i in group.views:
+        alignment.permutations[i] = group.rows[i]
+        alignment.confidence[i] = group.confidence[i]
+        alignment.trust[i] = group.trust[i]
+    return alignment
+
+
+def only_known(template: int, trust: Any, views: Views, pairs: KnownPairs) -> Alignment:
+    """Alignment that matches no rows but those whose partner is known."""
+    permutations, confidence = [], []
+    for i, n in enumerate(views.n_rows):
+        rows = np.full(views.n_rows[template], -1, dtype=np.intp)
+        if i == template:
+            rows = np.arange(n)
+        else:
+            known, partners = pairs.between(template, i)
+            rows[known] = partners
+        permutations.append(rows)
+        confidence.append((rows >= 0).astype(np.float64))
+    trust = np.where(np.arange(len(views)) == template, 1.0, trust)
+    return Alignment(template, permutations, confidence, trust, views.names)

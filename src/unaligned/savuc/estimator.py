@@ -12,7 +12,7 @@ from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
-from unaligned.savuc.align import EFFORTS, align_checked
+from unaligned.savuc.align import EFFORTS, align_checked, only_known
 from unaligned.savuc.fusion import cluster_view, fuse_views
 from unaligned.savuc.predictability import fit_labeller
 from unaligned.savuc.shared_space import (
@@ -150,7 +150,10 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             labels |= label_together(views, alignment, fused, self.n_clusters_, rng)
         else:
             best = max(own, key=lambda i: own[i][1])
-            alignment = nobody_aligned(best, alignment, views)
+            # A refused view is doubted as much as the template it was tried with.
+            doubts = np.where(alignment.trust < 0.5, alignment.trust, 0)
+            doubts[alignment.template] = doubts.max()
+            alignment = only_known(best, doubts, views, pairs)
             fused = (best,)
         view_labels = [labels[i] for i in range(len(views))]
         space, embedding = find_space(geometries, alignment, fused)
@@ -255,18 +258,3 @@ def label_together(
             found[rest] = fit_labeller(X, together).predict(views.arrays[i][rest])
         labels[i] = found
     return labels
-
-
-def nobody_aligned(template: int, alignment: Alignment, views: Views) -> Alignment:
-    """Tell the same refusal with another view as template."""
-    n = views.n_rows[template]
-    inside = range(len(views))
-    return Alignment(
-        template,
-        [np.arange(n) if i == template else np.full(n, -1) for i in inside],
-        [np.full(n, float(i == template)) for i in inside],
-        np.array(
-            [1.0 if i == template else min(alignment.trust[i], 0.49) for i in inside]
-        ),
-        views.names,
-    )

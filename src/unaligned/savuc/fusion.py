@@ -43,8 +43,10 @@ __all__ = ["cluster_view", "fuse_views"]
 
 N_ROWS = 2500  # partitions are made of as many rows, and extended to the others
 ROWS_PER_CLUSTER = 10  # or of more, with many clusters
-BREADTHS = 6, 7, 9, 12  # of the best partitions are asked for a consensus
-ABOUT_AS_GOOD = 0.01  # difference in score that matters
+N_BEST = 9  # partitions that are asked for a consensus, and others as good as they
+ABOUT_AS_GOOD = 0.01  # difference in score that matters between partitions
+# Clusters of even size are predicted a little better, whatever the classes are like.
+CLEARLY_BETTER = 0.05
 N_MIXED = 20  # directions of Gaussian mixtures
 N_STARTS = 10  # of k-means
 SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
@@ -83,11 +85,14 @@ def fuse_views(
         pool += _own_partitions(portrait, n_clusters, rng)
         pool += [_mixture(look.points, n_clusters, rng) for look in portrait.looks]
     scores = [appeal(portraits, labels, n_clusters, half) for labels in pool]
-    opinions = [
-        consensus(pool, weigh(scores, breadth), n_clusters) for breadth in BREADTHS
-    ]
-    appeals = [appeal(portraits, labels, n_clusters, half) for labels in opinions]
-    return _extend(views, portraits, chosen, opinions[int(np.argmax(appeals))])
+    members = memberships(pool, weigh(scores), n_clusters)
+    labels, even = cut_tree(members, n_clusters), _kmeans(members, n_clusters, rng)
+    gain = appeal(portraits, even, n_clusters, half) - appeal(
+        portraits, labels, n_clusters, half
+    )
+    if gain > CLEARLY_BETTER:
+        labels = even
+    return _extend(views, portraits, chosen, labels)
 
 
 @threadpool_limits.wrap(limits=1)
@@ -164,25 +169,34 @@ def appeal(
     return float(np.mean(np.log(q) - 0.5 * np.log1p(-np.array(q))))
 
 
-def weigh(scores: list[float], breadth: int) -> Array:
+def weigh(scores: list[float]) -> Array:
     """Weights of partitions: full for the best few, little for those clearly behind.
 
     Where many partitions are about as good as the best ones, many are heard.
     """
-    last = np.sort(scores)[-breadth:][0]
+    last = np.sort(scores)[-N_BEST:][0]
     weights = np.exp(np.minimum(np.array(scores) - last, 0) / ABOUT_AS_GOOD)
     return np.asarray(weights / weights.sum())
 
 
-def consensus(partitions: list[Labels], weights: Array, n_clusters: int) -> Labels:
-    """Cluster rows by how often partitions have them in one cluster.
+def memberships(partitions: list[Labels], weights: Array, n_clusters: int) -> Array:
+    """Clusters that every row is in: inner products of rows are shares of agreement."""
+    heard = weights > 1e-3 * weights.max()
+    columns = [
+        np.sqrt(weight) * np.eye(n_clusters)[labels]
+        for labels, weight, told in zip(partitions, weights, heard, strict=True)
+        if told
+    ]
+    return np.hstack(columns)
+
+
+def cut_tree(members: Array, n_clusters: int) -> Labels:
+    """Cluster rows by how often partitions have them in one cluster, at any size.
 
     Recipes that prefer clusters of one size split a large class, each in another
     place; a border between classes is where all of them split. A tree by average
     linkage tells the two apart, and Lloyd's steps mend the edges of its branches.
     """
-    rows = [np.sqrt(w) * np.eye(n_clusters)[p] for p, w in _heard(partitions, weights)]
-    members = np.hstack(rows)
     apart = np.maximum(1 - members @ members.T, 0)
     np.fill_diagonal(apart, 0)
     tree = linkage(squareform(apart, checks=False), "average")
@@ -194,15 +208,6 @@ def consensus(partitions: list[Labels], weights: Array, n_clusters: int) -> Labe
         warnings.simplefilter("ignore", ConvergenceWarning)
         labels: Labels = lloyd.fit_predict(members).astype(np.intp)
     return labels
-
-
-def _heard(
-    partitions: list[Labels], weights: Array
-) -> Iterator[tuple[Labels, np.float64]]:
-    """Give the partitions whose weight is not negligible."""
-    for labels, weight in zip(partitions, weights, strict=True):
-        if weight > 1e-3 * weights.max():
-            yield labels, weight
 
 
 def _own_partitions(
