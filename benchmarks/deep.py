@@ -59,7 +59,7 @@ SIZES = {"Scene-sized": (4500, (20, 59), 15), "CIFAR-sized": (50_000, (512, 2048
 
 
 def read_views(case):
-    """Views and classes of a case; blobs where it is a size only."""
+    """Read views and classes of a case; make blobs where it is a size only."""
     if case.data not in SIZES:
         data = load(case.data)
         return [data.Xs[i] for i in case.views], data.y

@@ -64,7 +64,6 @@ class KnownPairs:
         honoured[free_j] = permutation[~np.isin(permutation, rows_i)]
         return honoured
 
-
     def with_found(self, found: Alignment) -> "KnownPairs":
         """Add the trusted pairs of an alignment where nothing was known before."""
         template = found.template

@@ -162,7 +162,7 @@ class Torch(Cores):
         try:
             with super().busy():
                 yield
-        except self._torch.OutOfMemoryError as error:
+        except self._torch.cuda.OutOfMemoryError as error:
             total = self._torch.cuda.get_device_properties(self.device).total_memory
             raise MemoryError(
                 f"The GPU has {total / 1e9:,.1f} GB, of which "
