@@ -12,7 +12,7 @@ from unaligned.kernels.nvrtc import CudaModule
 
 __all__ = ["match_in_turn"]
 
-# The best measured on an H200. Longer lists last for more rows, but take longer to keep sorted.
+# The best on an H200. Longer lists last for more rows, but take longer to keep sorted.
 BLOCK_ROWS = 1024
 KEPT = 128
 ROWS_PER_WARP = 1
