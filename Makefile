@@ -42,8 +42,8 @@ demo: install  ## Shuffle three views of the digits, cluster them, tell what it 
 test: $(VENV)/.installed-test  ## Run the tests (no torch, no download)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not heavy"
 
-test-all: $(VENV)/.installed-heavy chromium  ## Run all tests, with torch and the other extras
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
+test-all: test $(VENV)/.installed-heavy chromium  ## Run all tests, with torch and the other extras
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m heavy
 
 lint: $(VENV)/.installed-lint  ## Style and types
 	$(BIN)/ruff check .
