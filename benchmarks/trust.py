@@ -20,10 +20,11 @@ import numpy as np
 from scipy import sparse
 
 from unaligned.datasets import load
+from unaligned.kernels.devices import Cores
 from unaligned.metrics import category_alignment_chance
 from unaligned.savuc.align import EFFORTS
 from unaligned.savuc.geometry import read_geometry
-from unaligned.savuc.pairs_of_views import align_pair
+from unaligned.savuc.joint import Search, try_pair
 from unaligned.savuc.row_matching import match_rows
 
 RESULTS = Path(__file__).parent / "results" / "trust.jsonl"
@@ -94,9 +95,10 @@ def run(case):
     if kind == "columns":
         Z = np.column_stack([rng.permutation(column) for column in Z.T])
     one, other = read_geometry(X, rng), read_geometry(Z, rng)
-    fit = align_pair(one, other, EFFORTS["normal"][0], rng)
+    search = Search(*EFFORTS["normal"], np.inf, Cores(1), lambda *_: None)
+    fit, trust = try_pair(one, other, search, rng)
     result = {"kind": kind, "one": [name_a, i], "other": [name_b, j], "rows": n}
-    result |= {"seed": seed, "gain": round(fit.gain, 4)}
+    result |= {"seed": seed, "gain": round(fit.gain, 4), "trust": round(trust, 3)}
     if kind != "cross":
         partner = match_rows(fit.cross, one.fine, other.fine).partner
         y_a, y_b = a.y[rows_a], b.y[rows_b]

@@ -2,6 +2,7 @@ import numpy as np
 import ot
 import pytest
 
+from unaligned.kernels.devices import Cores
 from unaligned.savuc import couplings
 from unaligned.savuc.couplings import Anchors, Effort
 
@@ -56,12 +57,24 @@ def test_learning_raises_the_correlations(pair):
     assert (after > before).all()
 
 
+def test_correlations_are_singular_values(pair):
+    one, other = pair
+    plans = couplings.random_couplings(3, one, other, np.random.RandomState(0))
+    _, fitness = couplings.learn(plans, one, other, 0)
+    for plan, found in zip(plans, fitness, strict=True):
+        cross = one.means.T.astype(float) @ plan @ other.means
+        values = np.linalg.svd(cross, compute_uv=False)
+        assert found == pytest.approx(
+            values[: couplings.N_CORRELATIONS].sum(), rel=0.01
+        )
+
+
 def test_the_search_finds_a_hidden_permutation():
     one = make_anchors(0, size=20)
     order = np.random.RandomState(3).permutation(20)
     other = Anchors(one.distances[order][:, order], one.masses[order], one.means[order])
     plans, fitness = couplings.search_couplings(
-        one, other, Effort(60, 2, 40, 3), np.random.RandomState(0)
+        one, other, Effort(60, 2, 40, 3), np.random.RandomState(0), Cores()
     )
     assert (np.diff(fitness) <= 0).all()
     # Anchors that lie close together share their mass; most find their own image.

@@ -8,13 +8,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from unaligned.alignment import Alignment
+from unaligned.kernels.devices import Cores
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.parameters import POSITIVE
 from unaligned.progress import say
 from unaligned.savuc.couplings import Effort
 from unaligned.savuc.geometry import Geometry, read_geometry
 from unaligned.savuc.joint import Group, Search, align_views
-from unaligned.savuc.pairs_of_views import PairFit
+from unaligned.savuc.pairs_of_views import PairFit, spawn
 from unaligned.views import Views, check_views
 
 __all__ = ["EFFORTS", "align", "align_checked", "only_known"]
@@ -128,9 +129,12 @@ def align_checked(
 
     breeding, n_tries = EFFORTS[effort]
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    geometries = [read_geometry(X, rng) for X in views.arrays]
-    search = Search(breeding, n_tries, deadline, report)
-    largest = align_views(geometries, pairs, search, rng)[0]
+    cores = Cores()
+    with cores.busy():
+        states = spawn(rng, len(views))
+        geometries = cores.map(read_geometry, views.arrays, states)
+        search = Search(breeding, n_tries, deadline, cores, report)
+        largest = align_views(geometries, pairs, search, rng)[0]
     return _tell(largest, doubts, views, pairs), geometries
 
 

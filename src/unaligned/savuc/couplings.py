@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
+from unaligned.kernels.devices import Cores
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.geometry import N_COARSE, Geometry, row_distances
 
@@ -45,6 +46,7 @@ GW_TEMPERATURE = 0.02
 LEARNING_TEMPERATURE = 0.05
 N_CORRELATIONS = 10  # directions that self-learning on anchors uses
 MOST_ROWS = 5000  # for k-means on all of them
+AT_A_TIME = 30  # couplings that stay in a core's cache
 TINY = np.float32(1e-30)  # keeps quotients finite
 
 
@@ -100,9 +102,10 @@ def anchor_distances(
 
 def sinkhorn(plans: Array, a: Array, b: Array, n_iter: int) -> Array:
     """Scale a batch of positive matrices towards the margins a and b, in place."""
-    for _ in range(n_iter):
-        plans *= (a / (plans.sum(axis=2) + TINY))[:, :, None]
-        plans *= (b / (plans.sum(axis=1) + TINY))[:, None, :]
+    # Imported here: compiled code is not needed to import the library.
+    from unaligned.kernels.sinkhorn import scale_in_place
+
+    scale_in_place(plans, a, b, n_iter)
     return plans
 
 
@@ -126,45 +129,64 @@ def learn(
 
     Returns the couplings and their fitness, the sum of the leading correlations.
     """
-    left, correlations, right = _correlate(plans, one, other)
+    to_one, to_other, fitness = _correlate(plans, one, other)
     for _ in range(n_rounds):
-        A = _along(one.means, left, correlations)
-        B = _along(other.means, right, correlations)
+        A, B = _along(one.means, to_one), _along(other.means, to_other)
         plans = A @ B.transpose(0, 2, 1)
         plans -= 1
         plans *= 1 / LEARNING_TEMPERATURE
         plans = sinkhorn(np.exp(plans, out=plans), one.masses, other.masses, 15)
-        left, correlations, right = _correlate(plans, one, other)
-    return plans, correlations.sum(axis=1)
+        to_one, to_other, fitness = _correlate(plans, one, other)
+    return plans, fitness
 
 
 def _correlate(
     plans: Array, one: Anchors, other: Anchors
 ) -> tuple[Array, Array, Array]:
+    """Canonical directions of either side times their correlations C = L S Rᵀ.
+
+    With the eigenvectors L of C Cᵀ, which cost half of a decomposition of C, the other
+    side needs no more than R S = Cᵀ L.
+    """
     cross = one.means.T @ plans @ other.means
-    left, correlations, right = np.linalg.svd(cross)
-    r = min(N_CORRELATIONS, correlations.shape[1])
-    return left[:, :, :r], correlations[:, :r], right.transpose(0, 2, 1)[:, :, :r]
+    squares, left = np.linalg.eigh(cross @ cross.transpose(0, 2, 1))
+    r = min(N_CORRELATIONS, cross.shape[1], cross.shape[2])
+    correlations = np.sqrt(np.maximum(squares[:, : -r - 1 : -1], 0))
+    left = left[:, :, : -r - 1 : -1]
+    to_other = cross.transpose(0, 2, 1) @ left
+    return left * correlations[:, None, :], to_other, correlations.sum(axis=1)
 
 
-def _along(means: Array, directions: Array, correlations: Array) -> Array:
-    rows = means @ (directions * correlations[:, None, :])
+def _along(means: Array, directions: Array) -> Array:
+    rows = means @ directions
     rows /= np.linalg.norm(rows, axis=2, keepdims=True) + TINY
     return rows
 
 
 def search_couplings(
-    one: Anchors, other: Anchors, effort: Effort, rng: np.random.RandomState
+    one: Anchors,
+    other: Anchors,
+    effort: Effort,
+    rng: np.random.RandomState,
+    cores: Cores,
 ) -> tuple[Array, Array]:
     """Best couplings of two views' anchors and their fitness, best first."""
+
+    def grow(plans: Array, n_steps: int, n_rounds: int) -> tuple[Array, Array]:
+        def grow_some(some: Array) -> tuple[Array, Array]:
+            return learn(
+                keep_distances(some, one, other, n_steps), one, other, n_rounds
+            )
+
+        parts = [plans[i : i + AT_A_TIME] for i in range(0, len(plans), AT_A_TIME)]
+        grown, fitness = zip(*cores.map(grow_some, parts), strict=True)
+        return np.concatenate(grown), np.concatenate(fitness)
+
     plans = random_couplings(effort.n_starts, one, other, rng)
-    plans, fitness = learn(keep_distances(plans, one, other, 50), one, other, 10)
-    plans, fitness = distinct(plans, fitness)
+    plans, fitness = distinct(*grow(plans, 50, 10))
     for _ in range(effort.n_generations):
         young = cross(plans, one, other, effort.n_children, rng)
-        young, young_fitness = learn(
-            keep_distances(young, one, other, 15), one, other, 8
-        )
+        young, young_fitness = grow(young, 15, 8)
         plans, fitness = distinct(
             np.concatenate([plans, young]), np.concatenate([fitness, young_fitness])
         )

@@ -14,12 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
+from unaligned.kernels.devices import Cores
 from unaligned.kernels.matching import invert
 from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import KnownPairs
 from unaligned.savuc.couplings import Effort
 from unaligned.savuc.geometry import N_DIRECTIONS, Geometry
-from unaligned.savuc.pairs_of_views import Known, PairFit, align_pair, climb_from
+from unaligned.savuc.pairs_of_views import (
+    Known,
+    PairFit,
+    align_pair,
+    climb_from,
+    null_score,
+    spawn,
+)
 from unaligned.savuc.row_matching import Matching, match_rows
 from unaligned.savuc.trust import ENOUGH_AGREEMENT, agreement, trust_in
 
@@ -51,6 +59,7 @@ class Search(NamedTuple):
     effort: Effort
     n_tries: int
     deadline: float
+    cores: Cores
     report: Callable[[tuple[int, ...], tuple[int, ...], PairFit, float], None]
     """Told the two groups that were tried, how they fit and the trust in that."""
 
@@ -72,7 +81,7 @@ def align_views(
         joined = join_groups(one, other, geometries, pairs, search, rng)
         if joined is not None:
             groups = [g for g in groups if g is not one and g is not other] + [joined]
-    groups = [retie(g, geometries, pairs, rng) for g in groups]
+    groups = [retie(g, geometries, pairs, search.cores, rng) for g in groups]
     # The more rows, the better they were matched the first time.
     n_sweeps = N_SWEEPS if max(len(g.points) for g in geometries) <= N_BASE else 1
     for _ in range(n_sweeps):
@@ -118,6 +127,7 @@ def retie(
     group: Group,
     geometries: list[Geometry],
     pairs: KnownPairs,
+    cores: Cores,
     rng: np.random.RandomState,
 ) -> Group:
     """Match all rows of the members of a group along their strongest ties.
@@ -128,10 +138,13 @@ def retie(
     """
     if len(group.views) < 3 and not is_thin(group, geometries):
         return group
-    ties = {
-        (i, j): tie(i, j, group.rows, geometries, pairs, rng)
-        for i, j in combinations(group.views, 2)
-    }
+    couples = list(combinations(group.views, 2))
+
+    def tie_couple(couple: tuple[int, int], rng: np.random.RandomState) -> Any:
+        return tie(*couple, group.rows, geometries, pairs, rng)
+
+    found = cores.map(tie_couple, couples, spawn(rng, len(couples)))
+    ties = dict(zip(couples, found, strict=True))
     place = {view: at for at, view in enumerate(group.views)}
     weights = np.zeros((len(place), len(place)))
     for (i, j), (_, strength) in ties.items():
@@ -229,25 +242,46 @@ def join_groups(
 ) -> Group | None:
     """Align two groups; None where the result cannot be trusted."""
     if is_thin(other, geometries):  # two samples have few objects in common
-        other = retie(other, geometries, pairs, rng)
+        other = retie(other, geometries, pairs, search.cores, rng)
     known = known_between(one, other, pairs)
     n = min(len(one.geometry.points), len(other.geometry.points))
     share = 0.0 if known is None else len(known[0]) / n
     one = thin(one, known, rng)
     known = known_between(one, other, pairs)
-    fits: list[PairFit] = []
-    while len(fits) < search.n_tries:
-        fits.append(align_pair(one.geometry, other.geometry, search.effort, rng, known))
-        best, trust = judge(fits, n)
-        trust = max(trust, share)
-        search.report(one.views, other.views, best, trust)
-        settled = trust > SURE or (trust < HOPELESS and n > FEW_ROWS)
-        if settled or time.monotonic() > search.deadline:
-            break
+
+    def report(fit: PairFit, trust: float) -> None:
+        search.report(one.views, other.views, fit, max(trust, share))
+
+    best, trust = try_pair(one.geometry, other.geometry, search, rng, known, report)
+    trust = max(trust, share)
     if trust < 0.5:
         return None
     matching = match_rows(best.cross, one.geometry.fine, other.geometry.fine, known)
     return merge(one, other, matching.partner, matching.confidence, trust, geometries)
+
+
+def try_pair(
+    one: Geometry,
+    other: Geometry,
+    search: Search,
+    rng: np.random.RandomState,
+    known: Known = None,
+    report: Callable[[PairFit, float], None] | None = None,
+) -> tuple[PairFit, float]:
+    """Align two views, again and again until one knows; give the best and its trust."""
+    n = min(len(one.points), len(other.points))
+    null = null_score(one.fine, other.fine, rng, search.cores)
+    fits: list[PairFit] = []
+    while len(fits) < search.n_tries:
+        fit = align_pair(one, other, null, search.effort, rng, search.cores, known)
+        fits.append(fit)
+        best, trust = judge(fits, n)
+        if report is not None:
+            report(best, trust)
+        settled = trust > SURE or (trust < HOPELESS and n > FEW_ROWS)
+        if settled or time.monotonic() > search.deadline:
+            break
+    return best, trust
 
 
 def judge(fits: list[PairFit], n_rows: int) -> tuple[PairFit, float]:
@@ -271,10 +305,7 @@ def known_between(one: Group, other: Group, pairs: KnownPairs) -> Known:
             )
             found.append(places[(places >= 0).all(axis=1)])
     joined = np.concatenate(found)
-    for side in (
-        0,
-        1,
-    ):  # pairs that contradict an alignment made before: the first wins
+    for side in (0, 1):  # of pairs that contradict each other, the first wins
         _, once = np.unique(joined[:, side], return_index=True)
         joined = joined[np.sort(once)]
     return (joined[:, 0], joined[:, 1]) if len(joined) else None

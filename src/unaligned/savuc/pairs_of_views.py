@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unaligned.kernels.devices import Cores
 from unaligned.kernels.neighbors import top_products
 from unaligned.savuc.couplings import Effort, place_anchors, search_couplings
 from unaligned.savuc.geometry import Geometry
@@ -19,11 +20,20 @@ from unaligned.savuc.polish import (
     soft_cycle,
 )
 
-__all__ = ["MOST_ROWS", "Known", "PairFit", "align_pair", "climb_from"]
+__all__ = [
+    "MOST_ROWS",
+    "Known",
+    "PairFit",
+    "align_pair",
+    "climb_from",
+    "null_score",
+    "spawn",
+]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 Known = tuple[Indices, Indices] | None
+Fit = tuple[Array, float]  # a cross-correlation and its score
 
 MOST_ROWS = 2000  # of a view that take part in plans; more are matched at the end
 NULL_ROWS = 1500
@@ -50,43 +60,55 @@ class PairFit(NamedTuple):
 def align_pair(
     one: Geometry,
     other: Geometry,
+    null: float,
     effort: Effort,
     rng: np.random.RandomState,
+    cores: Cores,
     known: Known = None,
 ) -> PairFit:
-    """Find the canonical directions two views share, with no pair known or some."""
+    """Find the canonical directions two views share, with no pair known or some.
+
+    ``null`` is their `null_score`.
+    """
     everyone = join_rows(one.fine, other.fine, known)
     fine = sample_rows(everyone, MOST_ROWS, rng)
-    null = null_score(one.fine, other.fine, rng)
-    best: tuple[Array, float] | None = None
     if fine.share == 0:
         return PairFit(fine.fixed, score(fine.fixed), null)
+    fits: list[Fit] = []
     if fine.share < 1:
         cross = settle(fine.fixed, fine, everyone, rng)
-        best = climb_together(cross, fine, everyone, rng)
-        if best[1] > CLEARLY_RIGHT * null:
-            return PairFit(*best, null)
+        fits.append(climb_together(cross, fine, everyone, rng))
+        if fits[0][1] > CLEARLY_RIGHT * null:
+            return PairFit(*fits[0], null)
     coarse = join_rows(one.coarse, other.coarse, known)
     coarse, fine = sample_rows(coarse, MOST_ROWS, rng, everyone)
-    anchors = place_anchors(one, rng), place_anchors(other, rng)
-    plans, _ = search_couplings(*anchors, effort, rng)
-    candidates: list[tuple[float, int, Array]] = []
-    for i, plan in enumerate(plans):
-        coupled = anchors[0].means.T @ plan @ anchors[1].means
+    left, right = cores.map(place_anchors, [one, other], spawn(rng, 2))
+    plans, _ = search_couplings(left, right, effort, rng, cores)
+
+    def try_plan(plan: Array, rng: np.random.RandomState) -> Fit:
+        coupled = left.means.T @ plan @ right.means
         cross = settle(lift(coupled, coarse, fine), fine, everyone, rng)
-        candidates.append((score(cross), -i, cross))
-        if candidates[-1][0] > CLEARLY_RIGHT * null:
+        return cross, score(cross)
+
+    def try_climb(fit: Fit, rng: np.random.RandomState) -> Fit:
+        if fit[1] <= HOPELESS * null:
+            return fit
+        return climb_together(fit[0], fine, everyone, rng)
+
+    candidates: list[Fit] = []
+    # Two by two: what is found must not depend on the number of cores.
+    for i in range(0, len(plans), 2):
+        candidates += cores.map(try_plan, [*plans[i : i + 2]], spawn(rng, 2))
+        if max(value for _, value in candidates) > CLEARLY_RIGHT * null:
             break
-    candidates.sort(key=lambda c: c[:2], reverse=True)
-    for value, _, cross in candidates[:2]:
-        promising = value > HOPELESS * null
-        fit = (
-            climb_together(cross, fine, everyone, rng) if promising else (cross, value)
-        )
-        if best is None or fit[1] > best[1]:
-            best = fit
-    assert best is not None
-    return PairFit(*best, null)
+    candidates.sort(key=lambda fit: -fit[1])
+    fits += cores.map(try_climb, candidates[:2], spawn(rng, 2))
+    return PairFit(*max(fits, key=lambda fit: fit[1]), null)
+
+
+def spawn(rng: np.random.RandomState, n: int) -> list[np.random.RandomState]:
+    """Random states for pieces of work that are done side by side."""
+    return [np.random.RandomState(seed) for seed in rng.randint(2**31 - 1, size=n)]
 
 
 def settle(
@@ -101,7 +123,7 @@ def settle(
 
 def climb_from(
     cross: Array, one: Array, other: Array, known: Known, rng: np.random.RandomState
-) -> tuple[Array, float]:
+) -> Fit:
     """Climb from a matching that is there already."""
     everyone = join_rows(one, other, known)
     if not (len(everyone.one) and len(everyone.other)):
@@ -112,7 +134,7 @@ def climb_from(
 
 def climb_together(
     cross: Array, rows: Rows, everyone: Rows, rng: np.random.RandomState
-) -> tuple[Array, float]:
+) -> Fit:
     """Climb on sampled rows that stand beside the partners they have by now."""
     return climb(cross, lambda reached: together(reached, rows, everyone, rng))
 
@@ -154,7 +176,9 @@ def _sample(n: int, size: int, rng: np.random.RandomState) -> Any:
     return np.sort(rng.permutation(n)[:size])
 
 
-def null_score(one: Array, other: Array, rng: np.random.RandomState) -> float:
+def null_score(
+    one: Array, other: Array, rng: np.random.RandomState, cores: Cores
+) -> float:
     """Score that random matchings climb to, by the very steps that right ones climb.
 
     They start from chance and not from Gromov–Wasserstein couplings, which on easy
@@ -163,8 +187,8 @@ def null_score(one: Array, other: Array, rng: np.random.RandomState) -> float:
     everyone = join_rows(one, other)
     large = max(len(one), len(other)) > 1.5 * MOST_ROWS
     rows = sample_rows(everyone, MOST_ROWS if large else NULL_ROWS, rng)
-    reached = []
-    for _ in range(1 if large else N_NULLS):
+
+    def reach(rng: np.random.RandomState) -> float:
         size = min(len(rows.one), len(rows.other))
         left, right = rng.permutation(size), rng.permutation(size)
         cross = rows.one[left].T @ rows.other[right] / size
@@ -173,5 +197,6 @@ def null_score(one: Array, other: Array, rng: np.random.RandomState) -> float:
             beside = together(cross, rows, everyone, rng)
         else:
             cross, beside = soft_cycle(cross, rows), rows
-        reached += [score(cross), score(hard_cycle(cross, beside))]
-    return max(reached)
+        return max(score(cross), score(hard_cycle(cross, beside)))
+
+    return max(cores.map(reach, spawn(rng, 1 if large else N_NULLS)))

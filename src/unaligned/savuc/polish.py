@@ -168,16 +168,21 @@ def hard_cycle(cross: Array, rows: Rows) -> Array:
 
 def mutual_best(plan: Plan) -> tuple[Indices, Indices]:
     """Rows that are each other's best in a plan."""
-    forward = row_maxima(plan.kernel * plan.v)
-    backward = row_maxima(plan.kernel.T * plan.u)
+    if sparse.issparse(plan.kernel):
+        forward = row_maxima(plan.kernel * plan.v)
+        backward = row_maxima(plan.kernel.T * plan.u)
+    else:
+        # Imported here: compiled code is not needed to import the library.
+        from unaligned.kernels.sinkhorn import best_partners
+
+        forward, backward = best_partners(*plan)
     rows = np.flatnonzero(backward[forward] == np.arange(len(forward)))
     return rows, forward[rows]
 
 
 def row_maxima(table: Any) -> Indices:
-    """Column of the largest entry of every row."""
-    best = table.argmax(axis=1)
-    return np.asarray(best, dtype=np.intp).ravel()
+    """Column of the largest entry of every row of a sparse table."""
+    return np.asarray(table.argmax(axis=1), dtype=np.intp).ravel()
 
 
 def lift(coupled: Array, coarse: Rows, fine: Rows) -> Array:
