@@ -57,6 +57,7 @@ NOTHING_KNOWN = [
     Case("Wiki"),
     Case("100Leaves"),
     Case("CIFAR10-10k-recon", rows=2000),
+    Case("CIFAR10-10k-recon", rows=50_000),
     Case("ProteinFold"),
     Case("Reuters-1200"),
     Case("Reuters-600"),
@@ -83,14 +84,11 @@ SOME_KNOWN = [
 def run(job):
     """Align and cluster one shuffle of a case."""
     case, seed, floors = job
-    data = load(case.dataset)
-    chosen = np.arange(len(data.y))
-    if case.rows is not None:
-        chosen = np.random.RandomState(0).permutation(len(data.y))[: case.rows]
-    views = range(len(data.Xs)) if case.views is None else case.views
-    y = np.unique(data.y[chosen], return_inverse=True)[1]
+    Xs, y = load_rows(case)
     k = int(y.max()) + 1
-    shuffled = unalign([data.Xs[i][chosen] for i in views], y, case.ratio, seed)
+    views = range(len(Xs)) if case.views is None else case.views
+    shuffled = unalign([Xs[i] for i in views], y, case.ratio, seed)
+    del Xs
     known = shuffled.n_aligned or None
     result = {"dataset": case.dataset, "rows": len(y), "views": list(views)}
     result |= {"classes": k, "ratio": case.ratio, "shuffle": seed}
@@ -110,6 +108,30 @@ def run(job):
             paper = PAVuC(k, random_state=seed).fit(centred, aligned=known)
         result["PAVuC-ATS"] = score_views(shuffled.ys, paper.view_labels_)
     return result
+
+
+def load_rows(case):
+    """Views and classes of a case: all rows of the dataset, some, or more than it has.
+
+    Where there are not enough, further objects lie between two objects of one class, at
+    the same place in every view.
+    """
+    data = load(case.dataset)
+    Xs, y = data.Xs, np.unique(data.y, return_inverse=True)[1]
+    if case.rows is None:
+        return Xs, y
+    rng = np.random.RandomState(0)
+    one = rng.permutation(len(y))[: case.rows]
+    if case.rows <= len(y):
+        return [X[one] for X in Xs], y[one]
+    one = rng.randint(len(y), size=case.rows)
+    members = [np.flatnonzero(y == label) for label in range(y.max() + 1)]
+    other = np.array([rng.choice(members[label]) for label in y[one]])
+    at = rng.uniform(0, 0.5, size=(case.rows, 1)).astype(np.float32)
+    mixed = [np.asarray(X, np.float32)[one] for X in Xs]
+    for rows, X in zip(mixed, Xs, strict=True):
+        rows += at * (np.asarray(X, np.float32)[other] - rows)
+    return mixed, y[one]
 
 
 def describe_alignment(alignment, shuffled):

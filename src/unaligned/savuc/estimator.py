@@ -244,17 +244,17 @@ def label_together(
     rng: np.random.RandomState,
 ) -> dict[int, Labels]:
     """Label fused views: in common where rows are matched, by likeness elsewhere."""
-    rows = {i: alignment.permutations[i] for i in fused}
-    complete = np.all([rows[i] >= 0 for i in fused], axis=0)
-    beside = [views.arrays[i][rows[i][complete]] for i in fused]
-    together = fuse_views(beside, n_clusters, rng)
+    everyone = [alignment.permutations[i] for i in fused]
+    complete = np.all([at >= 0 for at in everyone], axis=0)
+    rows = [at[complete] for at in everyone]
+    arrays = [views.arrays[i] for i in fused]
+    together = fuse_views(arrays, n_clusters, rng, rows)
     labels = {}
-    for i, X in zip(fused, beside, strict=True):
-        found = np.empty(views.n_rows[i], dtype=np.intp)
-        matched = rows[i][complete]
+    for i, X, matched in zip(fused, arrays, rows, strict=True):
+        found = np.empty(X.shape[0], dtype=np.intp)
         found[matched] = together
         rest = np.setdiff1d(np.arange(len(found)), matched)
         if rest.size:
-            found[rest] = fit_labeller(X, together).predict(views.arrays[i][rest])
+            found[rest] = fit_labeller(X[matched], together).predict(X[rest])
         labels[i] = found
     return labels

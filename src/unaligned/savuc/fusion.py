@@ -56,29 +56,35 @@ SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
 
 @threadpool_limits.wrap(limits=1)
 def fuse_views(
-    views: list[Any], n_clusters: int, rng: np.random.RandomState
+    views: list[Any],
+    n_clusters: int,
+    rng: np.random.RandomState,
+    rows: list[Labels] | None = None,
 ) -> NDArray[np.intp]:
     """Cluster rows that are aligned across views.
 
     Parameters
     ----------
-    views : list of ndarrays or CSR arrays of n rows
-        Row r is the same object in all of them.
+    views : list of ndarrays or CSR arrays
     n_clusters : int
     rng : RandomState
+    rows : list of n indices per view, optional
+        Row of every object in each view. Default: row r is the same object in all.
 
     Returns
     -------
     labels : ndarray of shape (n,)
     """
+    if rows is None:
+        rows = [np.arange(X.shape[0]) for X in views]
     if len(views) == 1:
-        return cluster_view(views[0], n_clusters, rng)[0]
-    n = views[0].shape[0]
+        return cluster_view(views[0][rows[0]], n_clusters, rng)[0]
+    n = len(rows[0])
     n_clusters = min(n_clusters, n)
     if n_clusters <= 1:
         return np.zeros(n, dtype=np.intp)
     chosen = _draw_rows(n, n_clusters, rng)
-    portraits = [portray(X[chosen]) for X in views]
+    portraits = [portray(X[at[chosen]]) for X, at in zip(views, rows, strict=True)]
     half = draw_halves(len(chosen), rng)
     pool = [*_fused_partitions(portraits, n_clusters, rng)]
     for portrait in portraits:
@@ -92,7 +98,7 @@ def fuse_views(
     )
     if gain > CLEARLY_BETTER:
         labels = even
-    return _extend(views, portraits, chosen, labels)
+    return _extend(views, rows, portraits, chosen, labels)
 
 
 @threadpool_limits.wrap(limits=1)
@@ -129,7 +135,7 @@ def cluster_view(
     alike = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
     others = (alike.sum(axis=1) - np.diag(alike)) / (len(pool) - 1)
     labels = pool[int(np.argmax(own + others))]
-    return _extend([X], [portrait], chosen, labels), max(own)
+    return _extend([X], [np.arange(n)], [portrait], chosen, labels), max(own)
 
 
 def _draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
@@ -141,19 +147,25 @@ def _draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
 
 
 def _extend(
-    views: list[Any], portraits: list[Portrait], chosen: Labels, labels: Labels
+    views: list[Any],
+    rows: list[Labels],
+    portraits: list[Portrait],
+    chosen: Labels,
+    labels: Labels,
 ) -> Labels:
-    """Labels of all rows: those of the sample kept, the others predicted."""
-    n = views[0].shape[0]
-    rest = np.setdiff1d(np.arange(n), chosen)
+    """Labels of all objects: those of the sample kept, the others predicted."""
+    n = len(rows[0])
     extended = np.empty(n, dtype=np.intp)
     extended[chosen] = labels
-    if len(rest):
-        labellers = [fit_labeller(portrait, labels) for portrait in portraits]
-        pairs = zip(labellers, views, strict=True)
-        log_shares = [one.log_probabilities(X[rest]) for one, X in pairs]
-        best = np.sum(log_shares, axis=0).argmax(axis=1)
-        extended[rest] = labellers[0].classes[best]
+    labellers = [fit_labeller(portrait, labels) for portrait in portraits]
+    rest = np.setdiff1d(np.arange(n), chosen)
+    for start in range(0, len(rest), N_ROWS):
+        block = rest[start : start + N_ROWS]
+        log_shares = sum(
+            labeller.log_probabilities(X[at[block]])
+            for labeller, X, at in zip(labellers, views, rows, strict=True)
+        )
+        extended[block] = labellers[0].classes[np.argmax(log_shares, axis=1)]
     return extended
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import eigh
 from scipy.sparse.csgraph import shortest_path
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.neighbors import kneighbors_graph
@@ -71,33 +72,77 @@ def spread_of(points: Array, ridge: float) -> Array:
 def read_geometry(X: Any, rng: np.random.RandomState) -> Geometry:
     """Standardise columns, scale rows to unit length, find principal directions.
 
-    A sparse view is never centred in memory: its rows are read as sparse rows minus a
-    common offset.
+    No scaled copy of the view is made: a dense one is read block by block, a sparse one
+    as sparse rows minus a common offset.
     """
     mean, deviation = column_moments(X)
     scale = np.where(deviation > 0, deviation, np.inf)
-    lengths = row_lengths(X, mean, scale)
-    scaled, offset = X @ _diagonal(1 / scale), mean / scale
-    # Rows of unit length, minus their own mean: D (X − 1 oᵀ) − 1 cᵀ with D = 1/lengths.
-    inverse = 1 / lengths
-    center = (scaled.T @ inverse - inverse.sum() * offset) / X.shape[0]
-    if not sparse.issparse(X):
-        rows = (scaled - offset) * inverse[:, None] - center
-        directions = _principal_directions(rows, N_DIRECTIONS, rng)
-        points = rows @ directions
+    if sparse.issparse(X):
+        center, directions = _read_sparse(X, mean, scale, rng)
     else:
-        directions = _principal_directions(
-            _centred_rows(scaled, offset, inverse, center), N_DIRECTIONS, rng
-        )
-        points = (scaled @ directions - offset @ directions) * inverse[:, None]
-        points -= center @ directions
-    return Geometry(
-        np.asarray(points, dtype=np.float32),
-        mean,
-        scale,
-        center @ directions,
-        directions,
-    )
+        center, directions = _read_dense(X, mean, scale)
+    nowhere = np.empty((0, directions.shape[1]), dtype=np.float32)
+    geometry = Geometry(nowhere, mean, scale, center @ directions, directions)
+    blocks = [geometry.read(X[block]) for block in _blocks(X)]
+    return geometry._replace(points=np.concatenate(blocks))
+
+
+def _read_dense(X: Array, mean: Array, scale: Array) -> tuple[Array, Array]:
+    """Mean of the rows of unit length, and their principal directions."""
+    n, d = X.shape
+    wanted = max(1, min(N_DIRECTIONS, n - 1))
+    center = sum(_unit(X[block], mean, scale).sum(axis=0) for block in _blocks(X)) / n
+    if d > 4 * n and d > 2000:
+        rows = _unit(X, mean, scale) - center
+        directions = rows.T @ leading_vectors(rows @ rows.T, wanted)
+        lengths = np.linalg.norm(directions, axis=0)
+        return center, directions / np.where(lengths > 0, lengths, 1)
+    gram = np.zeros((d, d))
+    for block in _blocks(X):
+        rows = (_unit(X[block], mean, scale) - center).astype(np.float32)
+        gram += rows.T @ rows
+    return center, leading_vectors(gram, wanted)
+
+
+def _read_sparse(
+    X: Any, mean: Array, scale: Array, rng: np.random.RandomState
+) -> tuple[Array, Array]:
+    """Mean of the rows of unit length, and their principal directions.
+
+    Those rows are D (X S − 1 oᵀ), of which only X is ever there.
+    """
+    n, d = X.shape
+    scaled, offset = X @ sparse.diags_array(1 / scale), mean / scale
+    inverse = 1 / row_lengths(X, mean, scale)
+    center = (scaled.T @ inverse - inverse.sum() * offset) / n
+    rows = _centred_rows(scaled, offset, inverse, center)
+    wanted = min(N_DIRECTIONS, n - 1, d)
+    if wanted >= min(n, d):
+        table = rows @ np.eye(d)
+        return center, leading_vectors(table.T @ table, max(wanted, 1))
+    _, _, right = svds(rows, k=wanted, v0=rng.uniform(-1, 1, size=min(n, d)))
+    return center, np.ascontiguousarray(right[::-1].T)
+
+
+def _blocks(X: Any) -> list[slice]:
+    """Row slices that are large beside a Gram matrix, and small beside a view."""
+    n, d = X.shape
+    step = max(d, 2**20 // d, 1)
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
+def _unit(X: Array, mean: Array, scale: Array) -> Array:
+    """Standardised rows at unit length, in float64; a row at the mean stays there."""
+    rows = X / scale - mean / scale
+    lengths = np.linalg.norm(rows, axis=1)
+    return np.asarray(rows / np.where(lengths > 1e-12, lengths, 1)[:, None])
+
+
+def leading_vectors(gram: Array, wanted: int) -> Array:
+    """Eigenvectors of the largest eigenvalues as columns, largest first."""
+    d = len(gram)
+    _, vectors = eigh(gram, subset_by_index=[max(d - wanted, 0), d - 1])
+    return np.ascontiguousarray(vectors[:, ::-1])
 
 
 def column_moments(X: Any) -> tuple[Array, Array]:
@@ -108,7 +153,7 @@ def column_moments(X: Any) -> tuple[Array, Array]:
         squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() / n
         variance = np.maximum(squares - mean**2, 0)
     else:
-        variance = X.var(axis=0, dtype=np.float64)
+        variance = sum(((X[block] - mean) ** 2).sum(axis=0) for block in _blocks(X)) / n
     constant = variance <= (1e-6 * np.abs(mean)) ** 2
     return mean, np.sqrt(np.where(constant, 0, variance))
 
@@ -117,7 +162,7 @@ def row_lengths(X: Any, mean: Array, scale: Array) -> Array:
     """Length of every standardised row; 1 for a row at the mean."""
     offset = mean / scale
     if sparse.issparse(X):
-        scaled = X @ _diagonal(1 / scale)
+        scaled = X @ sparse.diags_array(1 / scale)
         squares = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
         squares = squares - 2 * (scaled @ offset) + offset @ offset
     else:
@@ -126,10 +171,6 @@ def row_lengths(X: Any, mean: Array, scale: Array) -> Array:
     lengths = np.sqrt(np.maximum(squares, 0))
     lengths[lengths <= 1e-12] = 1
     return np.asarray(lengths)
-
-
-def _diagonal(values: Array) -> Any:
-    return sparse.diags_array(values)
 
 
 def _centred_rows(scaled: Any, offset: Array, inverse: Array, center: Array) -> Any:
@@ -148,26 +189,6 @@ def _centred_rows(scaled: Any, offset: Array, inverse: Array, center: Array) -> 
         return result
 
     return LinearOperator(scaled.shape, matvec=forward, rmatvec=backward)
-
-
-def _principal_directions(rows: Any, wanted: int, rng: np.random.RandomState) -> Array:
-    """Leading right singular vectors as columns, strongest first."""
-    n, d = rows.shape
-    wanted = min(wanted, n - 1, d)
-    if isinstance(rows, LinearOperator):
-        if wanted >= min(n, d):
-            rows = rows @ np.eye(d)
-        else:
-            start = rng.uniform(-1, 1, size=min(n, d))
-            _, _, right = svds(rows, k=wanted, v0=start)
-            return np.ascontiguousarray(right[::-1].T)
-    if d <= 4 * n or d <= 2000:
-        _, vectors = np.linalg.eigh(np.asarray(rows.T @ rows, dtype=np.float64))
-        return np.ascontiguousarray(vectors[:, ::-1][:, : max(wanted, 1)])
-    _, vectors = np.linalg.eigh(np.asarray(rows @ rows.T, dtype=np.float64))
-    left = vectors[:, ::-1][:, : max(wanted, 1)]
-    directions = rows.T @ left
-    return np.asarray(directions / np.linalg.norm(directions, axis=0))
 
 
 def row_distances(points: Array) -> Array:

@@ -26,6 +26,8 @@ N_NEIGHBORS = 15
 N_WIDE = 200  # a wider view is cut to as many singular directions
 N_PRINCIPAL = 50  # directions the discriminant sees
 N_SEARCHED = 3000  # rows, at most, that directions are found from
+N_KNOWN = 5000  # rows, at most, that new rows are labelled by
+KNOWN_PER_CLASS = 20  # or more, with many classes
 N_BLOCK = 4096  # new rows read at a time
 RIDGE = 0.05  # added to the variances within classes, as a share of their mean
 WEIGHTS = 0.5, 0.25, 0.25  # of the discriminant, and of neighbours on both scales
@@ -291,7 +293,14 @@ def fit_labeller(X: Any, labels: Array) -> Labeller:
     >>> fit_labeller(X, np.array([7, 7, 9, 9])).predict(np.array([[0.2, 3.0]]))
     array([9])
     """
-    portrait = X if isinstance(X, Portrait) else portray(X)
     classes, positions = np.unique(labels, return_inverse=True)
+    most = max(N_KNOWN, KNOWN_PER_CLASS * len(classes))
+    if isinstance(X, Portrait):
+        portrait = X
+    elif X.shape[0] <= most:
+        portrait = portray(X)
+    else:  # a sample says what rows of a class look like
+        chosen = np.random.RandomState(0).choice(X.shape[0], most, replace=False)
+        portrait, positions = portray(X[chosen]), positions[chosen]
     known = portrait.standard.principal, positions, len(classes)
     return Labeller(classes, portrait, positions, fit_discriminant(*known))
