@@ -29,3 +29,19 @@ def test_ties_go_to_the_smaller_column():
 def test_more_neighbours_than_columns_are_refused():
     with pytest.raises(ValueError, match="k=3 must be between 1 and the 2 columns"):
         neighbors.top_products(np.ones((2, 1)), np.ones((2, 1)), 3)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tensors_of_torch_find_the_same(monkeypatch, dtype):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(neighbors, "BLOCK_ENTRIES", 100)
+    rng = np.random.RandomState(1)
+    # Small whole numbers: products are exact, and ties are everywhere.
+    rows, columns = (rng.randint(3, size=(n, 3)).astype(dtype) for n in (50, 30))
+    expected = neighbors.top_products(rows, columns, 7)
+    found = neighbors.top_products(torch.tensor(rows), torch.tensor(columns), 7)
+    for one, other in zip(expected, found, strict=True):
+        assert isinstance(other, torch.Tensor)
+        np.testing.assert_array_equal(one, other.numpy())
+        assert other.numpy().dtype == one.dtype

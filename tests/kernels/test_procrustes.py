@@ -29,3 +29,35 @@ def test_no_random_orthonormal_matrix_fits_better():
 def test_a_zero_target_still_gives_an_orthonormal_matrix():
     Z = polar_factor(np.zeros((4, 2)))
     np.testing.assert_allclose(Z.T @ Z, np.eye(2), atol=1e-12)
+
+
+@pytest.mark.parametrize("condition", [1e1, 1e2, 1e4, 1e7, 1e12])
+@pytest.mark.parametrize("shape", [(40, 5), (5, 40), (5, 5)])
+def test_agrees_with_the_svd_however_small_the_smallest_direction(shape, condition):
+    rng = np.random.RandomState(3)
+    k = min(shape)
+    left, right = (np.linalg.qr(rng.normal(size=(side, k)))[0] for side in shape)
+    target = left * np.geomspace(1, 1 / condition, k) @ right.T
+    # An answer is only as sure as the condition of the question allows.
+    np.testing.assert_allclose(
+        polar_factor(target), left @ right.T, atol=1e-11 + 1e-15 * condition
+    )
+    Z = polar_factor(target)
+    gram = Z.T @ Z if shape[0] >= shape[1] else Z @ Z.T
+    np.testing.assert_allclose(gram, np.eye(k), atol=1e-11)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_a_target_of_low_rank_gives_an_orthonormal_matrix(rank):
+    rng = np.random.RandomState(4)
+    target = rng.normal(size=(30, rank)) @ rng.normal(size=(rank, 5))
+    Z = polar_factor(target)
+    np.testing.assert_allclose(Z.T @ Z, np.eye(5), atol=1e-12)
+    largest = np.linalg.svd(target, compute_uv=False).sum()
+    np.testing.assert_allclose(np.vdot(Z, target), largest, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_keeps_the_precision(dtype):
+    target = np.random.RandomState(5).normal(size=(9, 4)).astype(dtype)
+    assert polar_factor(target).dtype == dtype

@@ -2,7 +2,6 @@ import numpy as np
 import ot
 import pytest
 
-from unaligned.kernels.devices import Cores
 from unaligned.savuc import couplings
 from unaligned.savuc.couplings import Anchors, Effort
 
@@ -74,7 +73,7 @@ def test_the_search_finds_a_hidden_permutation():
     order = np.random.RandomState(3).permutation(20)
     other = Anchors(one.distances[order][:, order], one.masses[order], one.means[order])
     plans, fitness = couplings.search_couplings(
-        one, other, Effort(60, 2, 40, 3), np.random.RandomState(0), Cores()
+        one, other, Effort(1, 60, 2, 40, 3, 0), np.random.RandomState(0)
     )
     assert (np.diff(fitness) <= 0).all()
     # Anchors that lie close together share their mass; most find their own image.

@@ -9,11 +9,14 @@ from unaligned.savuc import polish
 from unaligned.savuc.couplings import Effort
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.pairs_of_views import (
+    Bench,
     align_pair,
+    distinct_fits,
     null_score,
     sample_rows,
     together,
 )
+from unaligned.savuc.trust import agreement
 
 
 def two_views(n=120, d=10, noise=0.3, seed=0):
@@ -99,7 +102,7 @@ def test_a_right_pair_exceeds_the_null_and_a_wrong_one_does_not():
     digits = load_digits_views()
     one, other = digits.Xs[0][:300], digits.Xs[3][rng.permutation(300)]
     unrelated = np.column_stack([rng.permutation(column) for column in other.T])
-    effort = Effort(60, 2, 60, 3)
+    effort = Effort(2, 40, 2, 40, 3, 0)
     geometries = [read_geometry(X, rng) for X in (one, other, unrelated)]
     gains = []
     for geometry in geometries[1:]:
@@ -108,3 +111,19 @@ def test_a_right_pair_exceeds_the_null_and_a_wrong_one_does_not():
         gains.append(align_pair(*pair, null, effort, rng, Cores()).gain)
     assert gains[0] > 0.2
     assert gains[1] < 0.06
+
+
+def test_crossing_two_half_truths_finds_the_whole():
+    rng = np.random.RandomState(0)
+    digits = load_digits_views()
+    order = rng.permutation(300)
+    views = digits.Xs[0][:300], digits.Xs[3][order]
+    one, other = (read_geometry(X, rng) for X in views)
+    A, B = one.fine, other.fine
+    pairs = A[order].T @ B / 300
+    wrong = [A[rng.permutation(300)].T @ B / 300 for _ in range(3)]
+    halves = [0.5 * pairs + noise for noise in wrong]
+    bench = Bench(one, other, None, rng, Cores())
+    best = bench.cross([(half, polish.score(half)) for half in halves], 3, np.inf)[0]
+    assert agreement(best[0], pairs) > 0.9
+    assert len(distinct_fits([best, best, (wrong[0], 0.0)])) == 2

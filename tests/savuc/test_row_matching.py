@@ -1,9 +1,14 @@
 import numpy as np
 import pytest
+from scipy import stats
 from test_polish import true_cross, two_views
 
 from unaligned.savuc import polish, row_matching
-from unaligned.savuc.row_matching import assign_rest, match_rows
+from unaligned.savuc.row_matching import (
+    assign_rest,
+    likelihood_weights,
+    match_rows,
+)
 
 
 @pytest.fixture
@@ -69,3 +74,21 @@ def test_leftovers_are_matched_one_to_one(monkeypatch, most, left, right):
     partner = assign_rest(np.full(left, -1), A, B)
     matched = partner[partner >= 0]
     assert len(np.unique(matched)) == len(matched) == min(left, right)
+
+
+def test_weights_rank_matches_like_their_likelihood():
+    # Of pairs of Gaussian rows, the likelihood ratio of a match, term by term.
+    c = np.array([0.9, 0.5, 0.1])
+    rng = np.random.RandomState(0)
+    a, b = rng.normal(size=(2, 50, 3))
+    both = stats.multivariate_normal
+    joint = sum(
+        both([0, 0], [[1, r], [r, 1]]).logpdf(np.column_stack([x, z]))
+        for r, x, z in zip(c, a.T, b.T, strict=True)
+    )
+    alone = stats.norm.logpdf(a).sum(axis=1) + stats.norm.logpdf(b).sum(axis=1)
+    w = likelihood_weights(c)
+    lengths = ((a**2 + b**2) * c**2 / (1 - c**2)).sum(axis=1) / 2
+    constant = -0.5 * np.log(1 - c**2).sum()
+    expected = ((a * w) * (b * w)).sum(axis=1) - lengths + constant
+    np.testing.assert_allclose(joint - alone, expected)

@@ -20,11 +20,12 @@ from unaligned.views import Views, check_views
 
 __all__ = ["EFFORTS", "align", "align_checked", "only_known"]
 
-# Population, generations, children, candidates; and how often to try an unsure pair.
+# Placements of anchors; population, generations, children and candidates of each;
+# crossings of candidates; and how often to search anew.
 EFFORTS = {
-    "quick": (Effort(60, 2, 60, 3), 2),
-    "normal": (Effort(150, 6, 120, 6), 3),
-    "thorough": (Effort(300, 10, 200, 8), 6),
+    "quick": (Effort(2, 40, 2, 40, 2, 0), 2),
+    "normal": (Effort(2, 75, 4, 60, 3, 3), 3),
+    "thorough": (Effort(4, 100, 6, 100, 4, 6), 6),
 }
 
 

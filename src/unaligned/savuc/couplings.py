@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
-from unaligned.kernels.devices import Cores
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.geometry import N_COARSE, Geometry, row_distances
 
@@ -34,10 +33,14 @@ class Anchors(NamedTuple):
 class Effort(NamedTuple):
     """How hard to search."""
 
+    n_placements: int
+    """How often to place anchors anew. Where they lie decides what can be found."""
     n_starts: int
     n_generations: int
     n_children: int
     n_candidates: int
+    n_crossings: int
+    """How often to cross what was found, where rows are few."""
 
 
 N_ANCHORS = 60
@@ -46,7 +49,6 @@ GW_TEMPERATURE = 0.02
 LEARNING_TEMPERATURE = 0.05
 N_CORRELATIONS = 10  # directions that self-learning on anchors uses
 MOST_ROWS = 5000  # for k-means on all of them
-AT_A_TIME = 30  # couplings that stay in a core's cache
 TINY = np.float32(1e-30)  # keeps quotients finite
 
 
@@ -164,29 +166,17 @@ def _along(means: Array, directions: Array) -> Array:
 
 
 def search_couplings(
-    one: Anchors,
-    other: Anchors,
-    effort: Effort,
-    rng: np.random.RandomState,
-    cores: Cores,
+    one: Anchors, other: Anchors, effort: Effort, rng: np.random.RandomState
 ) -> tuple[Array, Array]:
     """Best couplings of two views' anchors and their fitness, best first."""
-
-    def grow(plans: Array, n_steps: int, n_rounds: int) -> tuple[Array, Array]:
-        def grow_some(some: Array) -> tuple[Array, Array]:
-            return learn(
-                keep_distances(some, one, other, n_steps), one, other, n_rounds
-            )
-
-        parts = [plans[i : i + AT_A_TIME] for i in range(0, len(plans), AT_A_TIME)]
-        grown, fitness = zip(*cores.map(grow_some, parts), strict=True)
-        return np.concatenate(grown), np.concatenate(fitness)
-
     plans = random_couplings(effort.n_starts, one, other, rng)
-    plans, fitness = distinct(*grow(plans, 50, 10))
+    plans, fitness = learn(keep_distances(plans, one, other, 50), one, other, 10)
+    plans, fitness = distinct(plans, fitness)
     for _ in range(effort.n_generations):
         young = cross(plans, one, other, effort.n_children, rng)
-        young, young_fitness = grow(young, 15, 8)
+        young, young_fitness = learn(
+            keep_distances(young, one, other, 15), one, other, 8
+        )
         plans, fitness = distinct(
             np.concatenate([plans, young]), np.concatenate([fitness, young_fitness])
         )

@@ -133,6 +133,13 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _memory_need(self, views: Views) -> float:
+        """Principal coordinates of all rows, thrice; a Gram matrix; plans of rows."""
+        coordinates = 3 * sum(views.n_rows) * 50 * 4
+        gram = 3 * max(views.widths) ** 2 * 8
+        plans = 4 * min(max(views.n_rows), 4500) ** 2 * 4
+        return float(coordinates + gram + plans)
+
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate]:

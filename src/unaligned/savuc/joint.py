@@ -21,6 +21,7 @@ from unaligned.known_pairs import KnownPairs
 from unaligned.savuc.couplings import Effort
 from unaligned.savuc.geometry import N_DIRECTIONS, Geometry
 from unaligned.savuc.pairs_of_views import (
+    FEW_ROWS,
     Known,
     PairFit,
     align_pair,
@@ -39,7 +40,7 @@ Indices = NDArray[np.intp]
 N_SWEEPS = 2
 N_BASE = 6000  # rows that speak for a group while it grows, where there are many more
 SURE, HOPELESS = 0.95, 0.02  # trust above or below which another try changes nothing
-FEW_ROWS = 600  # up to which searches are cheap, and often miss what is there
+PATIENCE = 2  # searches, of many rows, that must fail before a pair is given up
 
 
 class Group(NamedTuple):
@@ -268,7 +269,7 @@ def try_pair(
     known: Known = None,
     report: Callable[[PairFit, float], None] | None = None,
 ) -> tuple[PairFit, float]:
-    """Align two views, again and again until one knows; give the best and its trust."""
+    """Align two views until that is settled; give the best fit and the trust in it."""
     n = min(len(one.points), len(other.points))
     null = null_score(one.fine, other.fine, rng, search.cores)
     fits: list[PairFit] = []
@@ -278,8 +279,8 @@ def try_pair(
         best, trust = judge(fits, n)
         if report is not None:
             report(best, trust)
-        settled = trust > SURE or (trust < HOPELESS and n > FEW_ROWS)
-        if settled or time.monotonic() > search.deadline:
+        given_up = trust < HOPELESS and (n <= FEW_ROWS or len(fits) >= PATIENCE)
+        if trust > SURE or given_up or time.monotonic() > search.deadline:
             break
     return best, trust
 

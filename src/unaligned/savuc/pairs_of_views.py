@@ -1,6 +1,8 @@
 """Aligning two views: search, polish, climb, and a null to compare with."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,10 @@ from unaligned.savuc.polish import (
     score,
     soft_cycle,
 )
+from unaligned.savuc.trust import agreement
 
 __all__ = [
+    "FEW_ROWS",
     "MOST_ROWS",
     "Known",
     "PairFit",
@@ -33,6 +37,7 @@ __all__ = [
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 Known = tuple[Indices, Indices] | None
+Result = TypeVar("Result")
 Fit = tuple[Array, float]  # a cross-correlation and its score
 
 MOST_ROWS = 2000  # of a view that take part in plans; more are matched at the end
@@ -40,6 +45,10 @@ NULL_ROWS = 1500
 N_NULLS = 3  # one, where rows are many and chance has little play
 CLEARLY_RIGHT = 1.3  # times the null: no need to look at further candidates
 HOPELESS = 1.02  # times the null: no need to climb
+FEW_ROWS = 600  # up to which steps are cheap, and often miss what is there
+MORE_PLACEMENTS = 5  # times those of many rows
+N_PARENTS = 6  # fits that are crossed with each other
+THE_SAME = 0.95  # agreement of two fits
 
 
 class PairFit(NamedTuple):
@@ -70,40 +79,109 @@ def align_pair(
 
     ``null`` is their `null_score`.
     """
-    everyone = join_rows(one.fine, other.fine, known)
-    fine = sample_rows(everyone, MOST_ROWS, rng)
-    if fine.share == 0:
-        return PairFit(fine.fixed, score(fine.fixed), null)
+    bench = Bench(one, other, known, rng, cores)
+    fixed = bench.everyone.fixed
+    if bench.everyone.share == 0:
+        return PairFit(fixed, score(fixed), null)
     fits: list[Fit] = []
-    if fine.share < 1:
-        cross = settle(fine.fixed, fine, everyone, rng)
-        fits.append(climb_together(cross, fine, everyone, rng))
+    if bench.everyone.share < 1:
+        fits = bench.climb(bench.settle([fixed]))
         if fits[0][1] > CLEARLY_RIGHT * null:
             return PairFit(*fits[0], null)
-    coarse = join_rows(one.coarse, other.coarse, known)
-    coarse, fine = sample_rows(coarse, MOST_ROWS, rng, everyone)
-    left, right = cores.map(place_anchors, [one, other], spawn(rng, 2))
-    plans, _ = search_couplings(left, right, effort, rng, cores)
-
-    def try_plan(plan: Array, rng: np.random.RandomState) -> Fit:
-        coupled = left.means.T @ plan @ right.means
-        cross = settle(lift(coupled, coarse, fine), fine, everyone, rng)
-        return cross, score(cross)
-
-    def try_climb(fit: Fit, rng: np.random.RandomState) -> Fit:
-        if fit[1] <= HOPELESS * null:
-            return fit
-        return climb_together(fit[0], fine, everyone, rng)
-
-    candidates: list[Fit] = []
-    # Two by two: what is found must not depend on the number of cores.
-    for i in range(0, len(plans), 2):
-        candidates += cores.map(try_plan, [*plans[i : i + 2]], spawn(rng, 2))
-        if max(value for _, value in candidates) > CLEARLY_RIGHT * null:
+    n_placements, n_crossings = effort.n_placements, 0
+    if effort.n_crossings and max(len(one.points), len(other.points)) <= FEW_ROWS:
+        n_placements, n_crossings = MORE_PLACEMENTS * n_placements, effort.n_crossings
+    found: list[Fit] = []
+    for crosses in bench.search(effort, n_placements):
+        found += bench.settle(crosses)
+        if max(value for _, value in found) > CLEARLY_RIGHT * null:
             break
-    candidates.sort(key=lambda fit: -fit[1])
-    fits += cores.map(try_climb, candidates[:2], spawn(rng, 2))
-    return PairFit(*max(fits, key=lambda fit: fit[1]), null)
+    found = distinct_fits(found)
+    if n_crossings:
+        fits += bench.climb(found[:N_PARENTS])
+        fits = bench.cross(fits, n_crossings, CLEARLY_RIGHT * null)
+    else:
+        # No use to climb where not even the first steps led above chance.
+        fits += bench.climb([fit for fit in found[:2] if fit[1] > HOPELESS * null])
+    return PairFit(*distinct_fits(fits + found)[0], null)
+
+
+class Bench:
+    """A place to work on two views, piece beside piece.
+
+    Pieces come in twos: what is found must not depend on the number of cores.
+    """
+
+    def __init__(
+        self,
+        one: Geometry,
+        other: Geometry,
+        known: Known,
+        rng: np.random.RandomState,
+        cores: Cores,
+    ) -> None:
+        self.views, self.rng, self.cores = (one, other), rng, cores
+        self.everyone = join_rows(one.fine, other.fine, known)
+        coarse = join_rows(one.coarse, other.coarse, known)
+        self.coarse, self.fine = sample_rows(coarse, MOST_ROWS, rng, self.everyone)
+
+    def map(self, work: Callable[..., Result], pieces: Sequence[Any]) -> list[Result]:
+        """Work on all pieces, each with random numbers of its own."""
+        return self.cores.map(work, pieces, spawn(self.rng, len(pieces)))
+
+    def search(self, effort: Effort, n_placements: int) -> Iterator[Sequence[Array]]:
+        """Give cross-correlations that couplings of anchors lead to, two by two."""
+
+        def place(_: int, rng: np.random.RandomState) -> list[Array]:
+            left, right = (place_anchors(view, rng) for view in self.views)
+            plans, _fitness = search_couplings(left, right, effort, rng)
+            return [left.means.T @ plan @ right.means for plan in plans]
+
+        for _ in range(0, n_placements, 2):
+            yield from zip(*self.map(place, range(2)), strict=False)
+
+    def settle(self, crosses: Sequence[Array]) -> list[Fit]:
+        """Take the first steps on rows."""
+
+        def work(cross: Array, rng: np.random.RandomState) -> Fit:
+            if cross.shape != self.everyone.fixed.shape:
+                cross = lift(cross, self.coarse, self.fine)
+            cross = settle(cross, self.fine, self.everyone, rng)
+            return cross, score(cross)
+
+        return self.map(work, crosses)
+
+    def climb(self, fits: Sequence[Fit]) -> list[Fit]:
+        """Climb as high as there is."""
+
+        def work(fit: Fit, rng: np.random.RandomState) -> Fit:
+            return climb_together(fit[0], self.fine, self.everyone, rng)
+
+        return self.map(work, fits)
+
+    def cross(self, fits: Sequence[Fit], times: int, enough: float) -> list[Fit]:
+        """Cross fits that stopped half-way.
+
+        What is right in two of them is the same, what is wrong is not: half-way between
+        the two, the truth stands out.
+        """
+        for _ in range(times):
+            parents = distinct_fits(fits)[:N_PARENTS]
+            if parents[0][1] > enough:
+                return parents
+            between = [(a + b) / 2 for (a, _), (b, _) in combinations(parents, 2)]
+            children = distinct_fits(self.settle(between))[:N_PARENTS]
+            fits = parents + self.climb(children)
+        return distinct_fits(fits)
+
+
+def distinct_fits(fits: Sequence[Fit]) -> list[Fit]:
+    """Fits by their score, best first, without those found twice."""
+    kept: list[Fit] = []
+    for fit in sorted(fits, key=lambda fit: -fit[1]):
+        if all(agreement(fit[0], cross) < THE_SAME for cross, _ in kept):
+            kept.append(fit)
+    return kept
 
 
 def spawn(rng: np.random.RandomState, n: int) -> list[np.random.RandomState]:

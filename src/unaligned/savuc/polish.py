@@ -86,12 +86,18 @@ def score(cross: Array) -> float:
     return float(np.linalg.svd(cross, compute_uv=False)[:N_SCORED].sum())
 
 
-def rows_along(cross: Array, rows: Rows, n_directions: int) -> tuple[Array, Array]:
+def rows_along(
+    cross: Array,
+    rows: Rows,
+    n_directions: int,
+    weigh: Callable[[Array], Array] = lambda correlations: correlations,
+) -> tuple[Array, Array]:
     """Free rows of both views along their canonical directions, at unit length."""
     left, correlations, right = np.linalg.svd(cross)
     r = min(n_directions, len(correlations))
-    to_one = (left[:, :r] * correlations[:r]).astype(np.float32)
-    to_other = (right[:r].T * correlations[:r]).astype(np.float32)
+    weights = weigh(correlations[:r])
+    to_one = (left[:, :r] * weights).astype(np.float32)
+    to_other = (right[:r].T * weights).astype(np.float32)
     return unit_rows(rows.one @ to_one), unit_rows(rows.other @ to_other)
 
 
@@ -203,9 +209,9 @@ def climb(cross: Array, beside: Callable[[Array], Rows]) -> tuple[Array, float]:
         rows = beside(best)
         cross = hard_cycle(best, rows) if cycle % 2 == 0 else soft_cycle(best, rows)
         reached = score(cross)
-        gain = reached / value
+        stalls = reached < ENOUGH_GAIN * value
         if reached > value:
             best, value = cross, reached
-        if gain < ENOUGH_GAIN and cycle > 0:
+        if stalls and cycle > 0:
             break
     return best, value

@@ -25,6 +25,7 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
 N_DIRECTIONS, TEMPERATURE = LAST_STEPS[-1][:2]
+MOST_CORRELATED = 0.98  # of two coordinates; more is luck
 MOST_ASSIGNED = 3000  # rows left over that are assigned at once
 
 
@@ -48,13 +49,28 @@ def match_rows(cross: Array, one: Array, other: Array, known: Known = None) -> M
     if max(len(rows.one), len(rows.other)) > MOST_DENSE:
         # The directions come from a sample. All rows know better.
         cross = soft_cycle(cross, rows, ((N_DIRECTIONS, TEMPERATURE, 2),))
-    A, B = rows_along(cross, rows, N_DIRECTIONS)
-    plan = plan_rows(A, B, TEMPERATURE, 50)
-    partner = np.full(len(A), -1, dtype=np.intp)
-    picked, partners = mutual_best(plan)
-    partner[picked] = partners
-    partner = assign_rest(partner, A, B)
+    for _ in range(2):  # the first matching tells the correlations better
+        A, B = rows_along(cross, rows, N_DIRECTIONS, likelihood_weights)
+        plan = plan_rows(A, B, TEMPERATURE, 50)
+        partner = np.full(len(A), -1, dtype=np.intp)
+        picked, partners = mutual_best(plan)
+        partner[picked] = partners
+        partner = assign_rest(partner, A, B)
+        matched = np.flatnonzero(partner >= 0)
+        pairs = rows.one[matched].T @ rows.other[partner[matched]] / len(matched)
+        cross = rows.fixed + rows.share * pairs
     return _with_known(partner, _sureness(plan, partner), one, other, known)
+
+
+def likelihood_weights(correlations: Array) -> Array:
+    """Weights of canonical directions by what they say about a match.
+
+    Of Gaussian rows with correlation c, the product of two coordinates counts
+    c / (1 − c²) in the likelihood ratio of a match to none; half of it on either side.
+    """
+    c = np.minimum(correlations, MOST_CORRELATED)
+    weights: Array = np.sqrt(c / (1 - c**2))
+    return weights
 
 
 def _sureness(plan: Plan, partner: Indices) -> Array:

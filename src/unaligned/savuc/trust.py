@@ -46,5 +46,6 @@ def trust_in(gain: float, n_rows: int, confirmed: bool = True) -> float:
 
 
 def agreement(one: Array, other: Array) -> float:
-    """Cosine of two cross-correlations of the same views."""
-    return float(np.vdot(one, other) / (np.linalg.norm(one) * np.linalg.norm(other)))
+    """Cosine of two cross-correlations of the same views; 0 where one is nothing."""
+    lengths = np.linalg.norm(one) * np.linalg.norm(other)
+    return float(np.vdot(one, other) / (lengths or np.inf))
