@@ -16,9 +16,10 @@ from unaligned.metrics import (
     instance_alignment_rate,
 )
 from unaligned.savuc.geometry import read_geometry
-from unaligned.savuc.joint import alone, judge, known_between, merge
+from unaligned.savuc.joint import alone, compare, judge, known_between, merge
 from unaligned.savuc.pairs_of_views import PairFit
-from unaligned.savuc.trust import trust_in
+from unaligned.savuc.row_matching import Matching
+from unaligned.savuc.trust import UNCONFIRMED, trust_in
 from unaligned.views import check_views
 
 
@@ -179,12 +180,15 @@ def test_an_unclear_gain_needs_a_second_search_that_agrees():
     unclear = PairFit(cross, 1.15, 1.0)
     like_it = PairFit(cross + 0.5 * draw.normal(size=(50, 50)), 1.1, 1.0)
     unlike_it = PairFit(draw.normal(size=(50, 50)), 1.14, 1.0)
-    assert judge([unclear], 2000) == (unclear, pytest.approx(0.3))
-    assert judge([unlike_it, unclear], 2000)[1] == pytest.approx(0.3)
-    best, trust = judge([like_it, unclear, unlike_it], 2000)
-    assert best is unclear
-    assert trust > 0.9
-    assert judge([unclear._replace(score=1.3)], 2000)[1] > 0.99
+    assert judge([unclear], 2000) == (unclear, pytest.approx(0.3), None)
+    assert judge([unlike_it, unclear], 2000).trust == pytest.approx(0.3)
+    verdict = judge([like_it, unclear, unlike_it], 2000)
+    assert verdict.best is unclear
+    assert verdict.witness is like_it
+    assert verdict.trust > 0.9
+    clear = judge([unclear._replace(score=1.3), like_it], 2000)
+    assert clear.trust > 0.99
+    assert clear.witness is None
 
 
 def test_no_recorded_pair_is_trusted_without_reason():
@@ -193,12 +197,14 @@ def test_no_recorded_pair_is_trusted_without_reason():
     results = [json.loads(line) for line in lines]
     unrelated = [r for r in results if r["kind"] in ("cross", "columns")]
     assert len(unrelated) > 100
-    assert not [r for r in unrelated if trust_in(r["gain"], r["rows"]) > 0.1]
+    assert not [r for r in unrelated if r["trust"] >= 0.5]
     for r in results:
-        if r["kind"] == "true" and trust_in(r["gain"], r["rows"]) >= 0.5:
+        recorded = trust_in(r["gain"], r["rows"], r["trust"] > UNCONFIRMED)
+        assert r["trust"] == pytest.approx(recorded, abs=0.02)
+        if r["kind"] == "true" and r["trust"] >= 0.5:
             assert r["same class"] >= 3 * r["chance"]
         if r.get("same object", 0) > 0.5:
-            assert trust_in(r["gain"], r["rows"]) > 0.8
+            assert r["trust"] > 0.8
 
 
 def test_pairs_known_between_members_hold_between_groups():
@@ -232,3 +238,10 @@ def test_reuters_in_five_languages(shared):
         assert category_alignment_rate(y_i, y_t, found.permutations[i]) > 0.98
         assert category_alignment_chance(y_i, y_t) < 0.2
         assert exact(found, shuffled, i) > 0.95
+
+
+def test_matches_that_a_second_search_does_not_repeat_are_doubted():
+    found = Matching(np.array([0, 1, 2, 3]), np.full(4, 0.8))
+    again = Matching(np.array([0, 2, 1, 3]), np.full(4, 0.8))
+    sure = compare(found, again).confidence
+    np.testing.assert_allclose(sure, [0.8, 0.4, 0.4, 0.8])

@@ -5,8 +5,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from unaligned import SAVuC
+from unaligned.alignment import Alignment
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.metrics import clustering_scores
+from unaligned.savuc.estimator import matched_objects, rename
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +85,17 @@ def test_the_same_seed_gives_the_same_labels(digits):
     fits = [SAVuC(5, effort="quick", random_state=1).fit(Xs) for _ in range(2)]
     for one, other in zip(*(model.view_labels_ for model in fits), strict=True):
         assert_array_equal(one, other)
+
+
+def test_views_matched_by_class_alone_keep_their_own_clusters():
+    template, view = np.array([0, 0, 1, 1, 2]), np.array([2, 2, 2, 0, 1, 0])
+    rows = np.array([3, 5, 0, 1, 4])  # of the view, beside every row of the template
+    sure = [np.ones(5), np.full(5, 0.1)]
+    alignment = Alignment(0, [np.arange(5), rows], sure, np.ones(2), ["a", "b"])
+    assert matched_objects(alignment, (0, 1)) == (0,)
+    renamed = rename(view, template, alignment, 1)
+    # Cluster 0 stands beside cluster 0, 2 beside 1, 1 beside 2.
+    np.testing.assert_array_equal(renamed, [1, 1, 1, 0, 2, 0])
+    sure[1] = np.full(5, 0.9)
+    close = Alignment(0, [np.arange(5), rows], sure, np.ones(2), ["a", "b"])
+    assert matched_objects(close, (0, 1)) == (0, 1)

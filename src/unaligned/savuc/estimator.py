@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +27,8 @@ from unaligned.views import Views, check_new_rows, label
 __all__ = ["SAVuC"]
 
 Labels = NDArray[np.intp]
+
+MATCHED_OBJECTS = 0.3  # mean confidence of matches of one object, not just one class
 
 
 class State(NamedTuple):
@@ -134,7 +137,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         self.verbose = verbose
 
     def _memory_need(self, views: Views) -> float:
-        """Principal coordinates of all rows, thrice; a Gram matrix; plans of rows."""
+        """Count principal coordinates of all rows; a Gram matrix; plans."""
         coordinates = 3 * sum(views.n_rows) * 50 * 4
         gram = 3 * max(views.widths) ** 2 * 8
         plans = 4 * min(max(views.n_rows), 4500) ** 2 * 4
@@ -147,14 +150,18 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             views, pairs, self.effort, self.time_limit, rng, self.verbose
         )
         fused = tuple(int(i) for i in np.flatnonzero(alignment.trust >= 0.5))
+        together = matched_objects(alignment, fused)
         own = {
             i: cluster_view(views.arrays[i], self.n_clusters_, rng)
             for i in range(len(views))
-            if len(fused) == 1 or i not in fused
+            if len(together) == 1 or i not in together
         }
         labels = {i: found for i, (found, _) in own.items()}
+        if len(together) > 1:
+            labels |= label_together(views, alignment, together, self.n_clusters_, rng)
         if len(fused) > 1:
-            labels |= label_together(views, alignment, fused, self.n_clusters_, rng)
+            for i in set(fused) - set(together):
+                labels[i] = rename(labels[i], labels[alignment.template], alignment, i)
         else:
             best = max(own, key=lambda i: own[i][1])
             # A refused view is doubted as much as the template it was tried with.
@@ -241,6 +248,33 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
                 for X in self._views
             ]
         return self._single_view_labels
+
+
+def matched_objects(alignment: Alignment, fused: tuple[int, ...]) -> tuple[int, ...]:
+    """Find the views whose rows are matched object by object, the template among them.
+
+    In others only the classes agree. Side by side with a stranger of its class a row
+    is described worse than alone.
+    """
+    sure = {
+        i: alignment.confidence[i][alignment.permutations[i] >= 0].mean() for i in fused
+    }
+    return tuple(
+        i for i in fused if i == alignment.template or sure[i] > MATCHED_OBJECTS
+    )
+
+
+def rename(
+    labels: Labels, template_labels: Labels, alignment: Alignment, view: int
+) -> Labels:
+    """Give the clusters of a view the names that most of its rows' partners have."""
+    rows = alignment.permutations[view]
+    matched = np.flatnonzero(rows >= 0)
+    n_names = int(max(labels.max(), template_labels.max())) + 1
+    counts = np.zeros((n_names, n_names))
+    np.add.at(counts, (labels[rows[matched]], template_labels[matched]), 1)
+    names = linear_sum_assignment(-counts)[1]
+    return np.asarray(names[labels], dtype=np.intp)
 
 
 def label_together(

@@ -30,9 +30,14 @@ from unaligned.savuc.pairs_of_views import (
     spawn,
 )
 from unaligned.savuc.row_matching import Matching, match_rows
-from unaligned.savuc.trust import ENOUGH_AGREEMENT, agreement, trust_in
+from unaligned.savuc.trust import (
+    CLEAR_GAIN,
+    ENOUGH_AGREEMENT,
+    agreement,
+    trust_in,
+)
 
-__all__ = ["Group", "Search", "align_views", "known_between"]
+__all__ = ["Group", "Search", "align_views", "known_between", "try_pair"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -63,6 +68,15 @@ class Search(NamedTuple):
     cores: Cores
     report: Callable[[tuple[int, ...], tuple[int, ...], PairFit, float], None]
     """Told the two groups that were tried, how they fit and the trust in that."""
+
+
+class Verdict(NamedTuple):
+    """What several searches between two views found."""
+
+    best: PairFit
+    trust: float
+    witness: PairFit | None
+    """The search that agrees best with it, where the gain alone does not convince."""
 
 
 def align_views(
@@ -253,11 +267,14 @@ def join_groups(
     def report(fit: PairFit, trust: float) -> None:
         search.report(one.views, other.views, fit, max(trust, share))
 
-    best, trust = try_pair(one.geometry, other.geometry, search, rng, known, report)
-    trust = max(trust, share)
+    found = try_pair(one.geometry, other.geometry, search, rng, known, report)
+    trust = max(found.trust, share)
     if trust < 0.5:
         return None
-    matching = match_rows(best.cross, one.geometry.fine, other.geometry.fine, known)
+    fine = one.geometry.fine, other.geometry.fine
+    matching = match_rows(found.best.cross, *fine, known)
+    if found.witness is not None:
+        matching = compare(matching, match_rows(found.witness.cross, *fine, known))
     return merge(one, other, matching.partner, matching.confidence, trust, geometries)
 
 
@@ -268,31 +285,47 @@ def try_pair(
     rng: np.random.RandomState,
     known: Known = None,
     report: Callable[[PairFit, float], None] | None = None,
-) -> tuple[PairFit, float]:
-    """Align two views until that is settled; give the best fit and the trust in it."""
+) -> Verdict:
+    """Align two views, again and again until that is settled."""
     n = min(len(one.points), len(other.points))
     null = null_score(one.fine, other.fine, rng, search.cores)
     fits: list[PairFit] = []
     while len(fits) < search.n_tries:
         fit = align_pair(one, other, null, search.effort, rng, search.cores, known)
         fits.append(fit)
-        best, trust = judge(fits, n)
+        verdict = judge(fits, n)
+        trust = verdict.trust
         if report is not None:
-            report(best, trust)
+            report(verdict.best, trust)
         given_up = trust < HOPELESS and (n <= FEW_ROWS or len(fits) >= PATIENCE)
         if trust > SURE or given_up or time.monotonic() > search.deadline:
             break
-    return best, trust
+    return verdict
 
 
-def judge(fits: list[PairFit], n_rows: int) -> tuple[PairFit, float]:
-    """Give the best of several searches and the trust in it."""
+def judge(fits: list[PairFit], n_rows: int) -> Verdict:
+    """Tell the best of several searches and whether to trust it."""
     best = max(fits, key=lambda fit: fit.gain)
-    others = [fit for fit in fits if fit is not best]
-    confirmed = any(
-        agreement(best.cross, fit.cross) > ENOUGH_AGREEMENT for fit in others
+    if best.gain >= CLEAR_GAIN:
+        return Verdict(best, trust_in(best.gain, n_rows), None)
+    witness = max(
+        (fit for fit in fits if fit is not best),
+        key=lambda fit: agreement(best.cross, fit.cross),
+        default=None,
     )
-    return best, trust_in(best.gain, n_rows, confirmed)
+    agree = 0.0 if witness is None else agreement(best.cross, witness.cross)
+    trust = trust_in(best.gain, n_rows, confirmed=agree > ENOUGH_AGREEMENT)
+    return Verdict(best, trust, witness)
+
+
+def compare(matching: Matching, again: Matching) -> Matching:
+    """Doubt matches that a second search does not confirm.
+
+    Where only the classes of two views agree, every search matches other rows.
+    """
+    same = matching.partner == again.partner
+    doubt = np.where(same, 1.0, same.mean())
+    return matching._replace(confidence=matching.confidence * doubt)
 
 
 def known_between(one: Group, other: Group, pairs: KnownPairs) -> Known:

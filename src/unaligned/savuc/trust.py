@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["ENOUGH_AGREEMENT", "agreement", "trust_in"]
+__all__ = ["CLEAR_GAIN", "ENOUGH_AGREEMENT", "agreement", "trust_in"]
 
 Array = NDArray[Any]
 
