@@ -5,8 +5,8 @@ line per case and shuffle to ``benchmarks/results/savuc.jsonl``: trust of every 
 share of matched rows of one class (with chance) and of one object; how well confidence
 ranks right matches above wrong ones; scores of the labels of every view, of PAVuC-ATS,
 and of single views; seconds and memory. ``$UNALIGNED_DATA`` names the folder with the
-files; ``--jobs`` spreads the cases over processes. ``python -m benchmarks.savuc
---summary`` prints the tables of the documentation from the results.
+files; ``--jobs`` spreads the cases over processes. What is in the file is not run
+again. ``python -m benchmarks.savuc_page`` writes the page of the documentation.
 """
 
 import argparse
@@ -51,23 +51,23 @@ class Case(NamedTuple):
 
 
 NOTHING_KNOWN = [
-    Case("Caltech101-20-recon"),
+    Case("Reuters-1200"),
+    Case("CIFAR10-10k-recon", rows=2000),
     Case("CIFAR10-10k-recon"),
     Case("Handwritten"),
+    Case("Caltech101-20-recon"),
     Case("Wiki"),
     Case("100Leaves"),
-    Case("CIFAR10-10k-recon", rows=2000),
-    Case("CIFAR10-10k-recon", rows=50_000),
-    Case("ProteinFold"),
-    Case("Reuters-1200"),
-    Case("Reuters-600"),
-    Case("sciCAR-A549"),
-    Case("ORL"),
     Case("MSRC-v1"),
     Case("BBCSport"),
+    Case("ORL"),
+    Case("Reuters-600"),
     Case("3Sources"),
     Case("WebKB"),
     Case("scGEM"),
+    Case("sciCAR-A549"),
+    Case("ProteinFold"),
+    Case("CIFAR10-10k-recon", rows=50_000),
 ]
 SOME_KNOWN = [
     Case(name, views, rows, ratio)
@@ -90,11 +90,13 @@ def run(job):
     shuffled = unalign([Xs[i] for i in views], y, case.ratio, seed)
     del Xs
     known = shuffled.n_aligned or None
-    result = {"dataset": case.dataset, "rows": len(y), "views": list(views)}
+    result = {"case": [str(case), seed], "dataset": case.dataset}
+    result |= {"rows": len(y), "views": list(views)}
     result |= {"classes": k, "ratio": case.ratio, "shuffle": seed}
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     model = SAVuC(k, random_state=seed).fit(shuffled.Xs, aligned=known)
     result["seconds"] = round(time.perf_counter() - start, 1)
+    result["CPU seconds"] = round(time.process_time() - cpu_start, 1)
     result["peak GB"] = round(peak_memory(), 2)
     result |= describe_alignment(model.alignment_, shuffled)
     result["fused"] = [views[i] for i in model.fused_views_]
@@ -211,11 +213,16 @@ def main():
     parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     asked = set(filter(None, arguments.datasets.split(",")))
+    there = set()
+    if arguments.output.exists():
+        lines = arguments.output.read_text().splitlines()
+        there = {tuple(json.loads(line)["case"]) for line in lines}
     jobs = [
         (case, seed, not (arguments.no_floors or arguments.known))
+        for seed in range(arguments.shuffles)
         for case in (SOME_KNOWN if arguments.known else NOTHING_KNOWN)
         if not asked or case.dataset in asked
-        for seed in range(arguments.shuffles)
+        if (str(case), seed) not in there
     ]
     # A process per case, so that its peak of memory is its own.
     with get_context("spawn").Pool(arguments.jobs, maxtasksperchild=1) as pool:
