@@ -23,7 +23,7 @@ def test_demo_prints_one_table_and_says_what_it_means():
     paper, chance, ours = map(
         int,
         re.search(
-            r": (\d+) % of its pairs .* chance gives (\d+) %.* align\(\) .* (\d+) %",
+            r": (\d+) % of its pairs .* chance gives (\d+) %.* SAVuC .* (\d+) %",
             text,
         ).groups(),
     )

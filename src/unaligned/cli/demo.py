@@ -12,7 +12,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from sklearn.exceptions import ConvergenceWarning
 
-from unaligned.alignment import Alignment
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.metrics import (
     category_alignment_chance,
@@ -21,12 +20,11 @@ from unaligned.metrics import (
     single_view_scores,
 )
 from unaligned.pavuc import PAVuC
-from unaligned.savuc import align
+from unaligned.savuc import SAVuC
 
 __all__ = ["demo"]
 
-PAPER, ABLATION = "PAVuC-ATS", "NPA-VuC (ablation)"
-OURS = "align + PAVuC-ATS"
+PAPER, ABLATION, OURS = "PAVuC-ATS", "NPA-VuC (ablation)", "SAVuC"
 
 
 @click.command()
@@ -47,20 +45,17 @@ def demo(seed: int) -> None:
         task = progress.add_task("k-means on single views", total=None)
         singles = single_view_scores(shuffled.Xs, shuffled.ys, 10, random_state=seed)
         progress.update(task, total=1, completed=1)
-        results[PAPER] = _run(PAPER, shuffled, progress, seed)
-        results[ABLATION] = _run(ABLATION, shuffled, progress, seed, align=False)
-        task = progress.add_task("align()", total=None)
-        start = time.perf_counter()
-        found = align(shuffled.Xs, effort="quick", random_state=seed)
-        seconds = time.perf_counter() - start
-        progress.update(task, total=1, completed=1)
-        result = _run(OURS, shuffled, progress, seed, found=found)
-        results[OURS] = result._replace(seconds=result.seconds + seconds)
+        models = {
+            PAPER: PAVuC(10, random_state=seed),
+            ABLATION: PAVuC(10, align=False, random_state=seed),
+            OURS: SAVuC(10, effort="quick", random_state=seed),
+        }
+        for name, model in models.items():
+            results[name] = _run(name, model, shuffled, progress)
     best = max(singles, key=lambda scores: scores["acc"])
     console.print(_table(results, best))
-    refused = [
-        n for n, t in zip(digits.view_names, found.trust, strict=True) if t < 0.5
-    ]
+    trust = zip(digits.view_names, models[OURS].alignment_.trust, strict=True)
+    refused = [name for name, trusted in trust if trusted < 0.5]
     console.print(_verdict(results, refused))
 
 
@@ -72,32 +67,23 @@ class _Result(NamedTuple):
     seconds: float
 
 
-def _run(
-    name: str,
-    shuffled: Any,
-    progress: Progress,
-    seed: int,
-    found: Alignment | None = None,
-    **parameters: Any,
-) -> _Result:
-    """Fit PAVuC, with the pairs of an alignment if there is one, and score it."""
-    model = PAVuC(10, random_state=seed, **parameters)
-    task = progress.add_task(name, total=model.max_iter)
+def _run(name: str, model: Any, shuffled: Any, progress: Progress) -> _Result:
+    """Fit a model and score it."""
+    task = progress.add_task(name, total=getattr(model, "max_iter", None))
     if hasattr(model, "set_callbacks"):  # scikit-learn ≥ 1.9
         model.set_callbacks(_Advance(progress, task))
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # usual after 60 iterations
-        model.fit(shuffled.Xs, aligned=found and found.trusted_pairs())
+        model.fit(shuffled.Xs)
     seconds = time.perf_counter() - start
-    progress.update(task, completed=model.max_iter)
-    t, ys = model.template_, shuffled.ys
-    alignment = found or model.alignment_
-    y_t = ys[alignment.template]
+    progress.update(task, total=1, completed=1)
+    t, ys, alignment = model.template_, shuffled.ys, model.alignment_
+    y_t = ys[t]
     matched = [
         i
         for i, rows in enumerate(alignment.permutations)
-        if i != alignment.template and (rows >= 0).any()
+        if i != t and (rows >= 0).any()
     ]
     rates = [
         category_alignment_rate(ys[i], y_t, alignment.permutations[i]) for i in matched
@@ -106,8 +92,8 @@ def _run(
     return _Result(
         clustering_scores(ys[t], model.view_labels_[t]),
         clustering_scores(ys[t], model.single_view_labels_[t]),
-        float(np.mean(rates)),
-        float(np.mean(chances)),
+        float(np.mean(rates)) if rates else np.nan,
+        float(np.mean(chances)) if rates else np.nan,
         seconds,
     )
 
@@ -150,7 +136,7 @@ def _verdict(results: dict[str, _Result], refused: list[str]) -> str:
         f"With no pair known, the alignment of PAVuC-ATS {luck}: "
         f"{100 * paper.alignment_rate:.0f} % of its pairs show the same digit, chance "
         f"gives {100 * paper.chance:.0f} %, and its labels gain {gain:+.1f} points "
-        "over those of its template view alone. Of the pairs that align() finds"
+        "over those of its template view alone. Of the pairs that SAVuC finds"
         f"{whom}, {100 * ours.alignment_rate:.0f} % show the same digit."
     )
 
