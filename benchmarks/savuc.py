@@ -113,7 +113,7 @@ def run(job):
 
 
 def load_rows(case):
-    """Views and classes of a case: all rows of the dataset, some, or more than it has.
+    """Read views and classes of a case: all rows of the dataset, some, or more.
 
     Where there are not enough, further objects lie between two objects of one class, at
     the same place in every view.

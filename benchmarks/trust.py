@@ -28,6 +28,7 @@ from unaligned.savuc.joint import Search, try_pair
 from unaligned.savuc.row_matching import match_rows
 
 RESULTS = Path(__file__).parent / "results" / "trust.jsonl"
+SIZES = (100, 450), (450, 1000), (1000, 5000)  # rows
 N_VIEWS = {
     "Handwritten": 6,
     "Reuters-1200": 5,
@@ -129,10 +130,8 @@ def main():
 def summarise(results):
     """Print the range of gains and the number trusted, for each kind and size."""
     for kind in ("cross", "columns", "disjoint", "true, wrong", "true, right"):
-        for low, high in ((0, 450), (450, 1000), (1000, 5000)):
-            these = [
-                r for r in results if kind_of(r) == kind and low < r["rows"] <= high
-            ]
+        for low, high in SIZES:
+            these = of_kind(results, kind, low, high)
             if these:
                 gains = sorted(r["gain"] for r in these)
                 trusted = sum(r["trust"] >= 0.5 for r in these)
@@ -140,6 +139,11 @@ def summarise(results):
                     f"{kind:12} {low:5}–{high:<5} {len(these):3} pairs, "
                     f"{trusted:3} trusted, gain {gains[0]:.3f} to {gains[-1]:.3f}"
                 )
+
+
+def of_kind(results, kind, low, high):
+    """Results of one kind, by their number of rows."""
+    return [r for r in results if kind_of(r) == kind and low <= r["rows"] < high]
 
 
 def kind_of(result):
