@@ -245,3 +245,16 @@ def test_matches_that_a_second_search_does_not_repeat_are_doubted():
     again = Matching(np.array([0, 2, 1, 3]), np.full(4, 0.8))
     sure = compare(found, again).confidence
     np.testing.assert_allclose(sure, [0.8, 0.4, 0.4, 0.8])
+
+
+def test_views_without_any_spread_are_refused_in_silence():
+    X = np.random.RandomState(0).normal(size=(60, 5))
+    for other in (np.ones((60, 4)), np.repeat(X[:1], 60, axis=0), X[:, :1] > 0):
+        found = align([X, other.astype(float)], effort="quick", random_state=0)
+        assert found.trust[1] < 0.5
+
+
+def test_a_view_of_one_row_is_named():
+    X = np.random.RandomState(0).normal(size=(60, 5))
+    with pytest.raises(ValueError, match="view 'b' has n_samples=1"):
+        align({"a": X, "b": X[:1]})

@@ -116,9 +116,9 @@ def test_new_rows_are_aligned_by_what_was_learned(fitted):
 
 def test_a_view_that_was_refused_has_no_place(fitted):
     model, _, new = fitted
-    with pytest.raises(ValueError, match=r"View 2 could not be aligned .* share: 0, 1"):
+    with pytest.raises(ValueError, match=r"view 2 could not be aligned .* share: 0, 1"):
         model.transform(new.Xs[2], view=2)
-    with pytest.raises(ValueError, match="View 2 could not be aligned"):
+    with pytest.raises(ValueError, match="view 2 could not be aligned"):
         model.align_new({0: new.Xs[0], 2: new.Xs[2]})
     with pytest.raises(ValueError, match=r"two or more views as a dict .*got list"):
         model.align_new([new.Xs[0]])

@@ -16,7 +16,7 @@ from unaligned.savuc.couplings import Effort
 from unaligned.savuc.geometry import Geometry, read_geometry
 from unaligned.savuc.joint import Group, Search, align_views
 from unaligned.savuc.pairs_of_views import PairFit, spawn
-from unaligned.views import Views, check_views
+from unaligned.views import Views, check_views, label
 
 __all__ = ["EFFORTS", "align", "align_checked", "only_known"]
 
@@ -113,6 +113,12 @@ def align_checked(
     verbose: int,
 ) -> tuple[Alignment, list[Geometry]]:
     """Align views that have come through the door; also give their geometries."""
+    for name, n in zip(views.names, views.n_rows, strict=True):
+        if n < 2:
+            raise ValueError(
+                f"{label(name)} has n_samples={n}: a row has no place "
+                "among others where there are no others. Bring two or more."
+            )
     doubts = np.zeros(len(views))
 
     def report(

@@ -56,8 +56,9 @@ def place_anchors(geometry: Geometry, rng: np.random.RandomState) -> Anchors:
     """Sum up a view by k-means anchors; another random state, other anchors."""
     n = len(geometry.points)
     sample = np.sort(rng.permutation(n)[:SAMPLE])
-    n_anchors = max(2, min(N_ANCHORS, len(sample) // 5))
     coarse = geometry.points[:, :N_COARSE]
+    n_distinct = len(np.unique(coarse[sample], axis=0))
+    n_anchors = min(max(2, min(N_ANCHORS, len(sample) // 5)), n_distinct)
     seed = rng.randint(2**31 - 1)
     if n > MOST_ROWS:
         kmeans = MiniBatchKMeans(
@@ -99,7 +100,7 @@ def anchor_distances(
         membership[nearest, anchor] = 1
     membership /= membership.sum(axis=0)
     between: Array = membership.T @ distances @ membership
-    return between / between.mean()
+    return between / (between.mean() or 1.0)
 
 
 def sinkhorn(plans: Array, a: Array, b: Array, n_iter: int) -> Array:

@@ -137,11 +137,12 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         self.verbose = verbose
 
     def _memory_need(self, views: Views) -> float:
-        """Count principal coordinates of all rows; a Gram matrix; plans."""
-        coordinates = 3 * sum(views.n_rows) * 50 * 4
-        gram = 3 * max(views.widths) ** 2 * 8
-        plans = 4 * min(max(views.n_rows), 4500) ** 2 * 4
-        return float(coordinates + gram + plans)
+        """Count coordinates and plans of all rows; tables of some, and of columns."""
+        n, d = max(views.n_rows), max(views.widths)
+        shapes = zip(views.n_rows, views.widths, strict=True)
+        coordinates = sum(3 * 4 * rows * min(50, width) for rows, width in shapes)
+        tables = 3 * d**2 + 2 * min(n, 2500) ** 2 + 2 * min(n, 5000) * d
+        return coordinates + 800 * n + 8 * tables
 
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
@@ -233,7 +234,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             name, trust = self.view_names_in_[view], self.alignment_.trust[view]
             fused = ", ".join(self.view_names_in_[i] for i in self.fused_views_)
             raise ValueError(
-                f"{label(name).capitalize()} could not be aligned (trust "
+                f"{label(name)} could not be aligned (trust "
                 f"{trust:.2f}): it "
                 f"has no place in the space that these views share: {fused}."
             )

@@ -21,7 +21,6 @@ from unaligned.known_pairs import KnownPairs
 from unaligned.savuc.couplings import Effort
 from unaligned.savuc.geometry import N_DIRECTIONS, Geometry
 from unaligned.savuc.pairs_of_views import (
-    FEW_ROWS,
     Known,
     PairFit,
     align_pair,
@@ -45,7 +44,7 @@ Indices = NDArray[np.intp]
 N_SWEEPS = 2
 N_BASE = 6000  # rows that speak for a group while it grows, where there are many more
 SURE, HOPELESS = 0.95, 0.02  # trust above or below which another try changes nothing
-PATIENCE = 2  # searches, of many rows, that must fail before a pair is given up
+PATIENCE = 2  # searches that must fail before a pair is given up
 
 
 class Group(NamedTuple):
@@ -297,7 +296,7 @@ def try_pair(
         trust = verdict.trust
         if report is not None:
             report(verdict.best, trust)
-        given_up = trust < HOPELESS and (n <= FEW_ROWS or len(fits) >= PATIENCE)
+        given_up = trust < HOPELESS and len(fits) >= PATIENCE
         if trust > SURE or given_up or time.monotonic() > search.deadline:
             break
     return verdict

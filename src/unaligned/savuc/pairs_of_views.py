@@ -24,7 +24,6 @@ from unaligned.savuc.polish import (
 from unaligned.savuc.trust import agreement
 
 __all__ = [
-    "FEW_ROWS",
     "MOST_ROWS",
     "Known",
     "PairFit",
@@ -62,8 +61,8 @@ class PairFit(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """Share by which the score exceeds that of no relation."""
-        return self.score / self.null - 1
+        """Share by which the score exceeds that of no relation; none in nothing."""
+        return self.score / self.null - 1 if self.null > 0 else 0.0
 
 
 def align_pair(
