@@ -15,6 +15,7 @@ from unaligned.savuc.couplings import (
     keep_distances,
     place_anchors,
     random_couplings,
+    sample_view,
 )
 from unaligned.savuc.geometry import read_geometry
 
@@ -53,7 +54,8 @@ def main():
     """Compare on two views of the digits."""
     rng = np.random.RandomState(0)
     digits = load_digits_views()
-    one, other = (place_anchors(read_geometry(digits.Xs[i], rng), rng) for i in (0, 3))
+    views = [read_geometry(digits.Xs[i], rng) for i in (0, 3)]
+    one, other = (place_anchors(v, sample_view(v, rng), rng) for v in views)
     plans = random_couplings(N_COUPLINGS, one, other, rng)
     keep_distances(plans[:2].copy(), one, other, 1)  # compile first
     for name, solve in (

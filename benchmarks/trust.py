@@ -1,6 +1,6 @@
 """Where trust turns: gains of right, wrong and unrelated pairs of views.
 
-``python -m benchmarks.trust`` aligns 230 pairs of views and writes a JSON line for each
+``python -m benchmarks.trust`` aligns some 150 pairs of views and writes a JSON line for each
 to ``benchmarks/results/trust.jsonl``: views of one dataset with their rows shuffled
 (true), views of two datasets (cross), views with every column permuted on its own
 (columns), and views of different objects of one dataset (disjoint). ``$UNALIGNED_DATA``
@@ -65,15 +65,15 @@ def cases():
     rng = np.random.RandomState(0)
     views = [(name, i) for name, count in N_VIEWS.items() for i in range(count)]
     found = []
-    for seed in range(100):
+    for seed in range(60):
         a, b = (views[at] for at in rng.choice(len(views), 2, replace=False))
         if a[0] != b[0]:
             found.append(("cross", a, b, int(rng.choice([200, 400, 700, 1200])), seed))
     for name, i, j in RELATED:
         a, b = (name, i), (name, j)
-        found += [("true", a, b, n, seed) for n in (300, 1200, 2000) for seed in (0, 1)]
+        found += [("true", a, b, n, seed) for n in (300, 1200, 2000) for seed in (0,)]
         found += [(k, a, b, n, 2) for k in ("columns", "disjoint") for n in (300, 1200)]
-    for seed in range(10):
+    for seed in range(6):
         i, j = (int(at) for at in rng.choice(12, 2, replace=False))
         found.append(("true", ("ProteinFold", i), ("ProteinFold", j), 700, seed))
     return sorted(found, key=lambda case: case[3])

@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.geometry import N_COARSE, Geometry, row_distances
 
-__all__ = ["Anchors", "Effort", "place_anchors", "search_couplings"]
+__all__ = ["Anchors", "Effort", "place_anchors", "sample_view", "search_couplings"]
 
 Array = NDArray[Any]
 
@@ -52,13 +52,27 @@ MOST_ROWS = 5000  # for k-means on all of them
 TINY = np.float32(1e-30)  # keeps quotients finite
 
 
-def place_anchors(geometry: Geometry, rng: np.random.RandomState) -> Anchors:
+class Sample(NamedTuple):
+    """Rows that speak for a view, and the distances between them."""
+
+    rows: Array
+    distances: Array
+
+
+def sample_view(geometry: Geometry, rng: np.random.RandomState) -> Sample:
+    """Draw rows and measure their distances, which costs more than placing anchors."""
+    rows = np.sort(rng.permutation(len(geometry.points))[:SAMPLE])
+    return Sample(rows, row_distances(geometry.points[rows]))
+
+
+def place_anchors(
+    geometry: Geometry, sample: Sample, rng: np.random.RandomState
+) -> Anchors:
     """Sum up a view by k-means anchors; another random state, other anchors."""
-    n = len(geometry.points)
-    sample = np.sort(rng.permutation(n)[:SAMPLE])
+    n, rows = len(geometry.points), sample.rows
     coarse = geometry.points[:, :N_COARSE]
-    n_distinct = len(np.unique(coarse[sample], axis=0))
-    n_anchors = min(max(2, min(N_ANCHORS, len(sample) // 5)), n_distinct)
+    n_distinct = len(np.unique(coarse[rows], axis=0))
+    n_anchors = min(max(2, min(N_ANCHORS, len(rows) // 5)), n_distinct)
     seed = rng.randint(2**31 - 1)
     if n > MOST_ROWS:
         kmeans = MiniBatchKMeans(
@@ -73,9 +87,9 @@ def place_anchors(geometry: Geometry, rng: np.random.RandomState) -> Anchors:
     np.add.at(means, owner, geometry.coarse)
     means /= np.bincount(owner)[:, None]
     distances = anchor_distances(
-        row_distances(geometry.points[sample]),
-        owner[sample],
-        coarse[sample],
+        sample.distances,
+        owner[rows],
+        coarse[rows],
         kmeans.cluster_centers_[used],
     )
     return Anchors(

@@ -45,6 +45,7 @@ N_SWEEPS = 2
 N_BASE = 6000  # rows that speak for a group while it grows, where there are many more
 SURE, HOPELESS = 0.95, 0.02  # trust above or below which another try changes nothing
 PATIENCE = 2  # searches that must fail before a pair is given up
+FOR_A_WITNESS = 2  # further searches, where a find only lacks confirmation
 
 
 class Group(NamedTuple):
@@ -289,13 +290,15 @@ def try_pair(
     n = min(len(one.points), len(other.points))
     null = null_score(one.fine, other.fine, rng, search.cores)
     fits: list[PairFit] = []
-    while len(fits) < search.n_tries:
+    unclear = False
+    while len(fits) < search.n_tries + (FOR_A_WITNESS if unclear else 0):
         fit = align_pair(one, other, null, search.effort, rng, search.cores, known)
         fits.append(fit)
         verdict = judge(fits, n)
         trust = verdict.trust
         if report is not None:
             report(verdict.best, trust)
+        unclear = trust < SURE and trust_in(verdict.best.gain, n) > 0.5
         given_up = trust < HOPELESS and len(fits) >= PATIENCE
         if trust > SURE or given_up or time.monotonic() > search.deadline:
             break

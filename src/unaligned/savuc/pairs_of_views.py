@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores
 from unaligned.kernels.neighbors import top_products
-from unaligned.savuc.couplings import Effort, place_anchors, search_couplings
+from unaligned.savuc.couplings import (
+    Effort,
+    place_anchors,
+    sample_view,
+    search_couplings,
+)
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.polish import (
     Rows,
@@ -130,9 +135,11 @@ class Bench:
 
     def search(self, effort: Effort, n_placements: int) -> Iterator[Sequence[Array]]:
         """Give cross-correlations that couplings of anchors lead to, two by two."""
+        samples = self.map(sample_view, self.views)
 
         def place(_: int, rng: np.random.RandomState) -> list[Array]:
-            left, right = (place_anchors(view, rng) for view in self.views)
+            drawn = zip(self.views, samples, strict=True)
+            left, right = (place_anchors(view, rows, rng) for view, rows in drawn)
             plans, _fitness = search_couplings(left, right, effort, rng)
             return [left.means.T @ plan @ right.means for plan in plans]
 
