@@ -1,8 +1,9 @@
 """Run the benchmarks and print a line per case: ``python -m benchmarks``.
 
 Times are CPU seconds of all threads, the shortest of a few runs: what others do on the
-machine shows little in them. ``--large`` adds whole fits at the sizes of the paper and
-their growth to a million rows, each in a process of its own, with wall time and memory.
+machine shows little in them. Whole fits run in a process of their own and tell their
+wall time and memory, too. ``--large`` adds the sizes of the paper, and growth to a
+million rows; ``python -m benchmarks.gpu`` has all of the GPU.
 """
 
 import argparse
@@ -12,6 +13,8 @@ import numpy as np
 
 from benchmarks import kernels, matching, pavuc
 from benchmarks.sizes import SIZES
+
+HEADING = f"{'wall s':>9} {'CPU s':>9} {'peak over input':>16}"
 
 
 def cpu_seconds(run, *arguments, repeats=3):
@@ -53,22 +56,28 @@ def compare_optimal():
             name: cpu_seconds(getattr(case, f"time_{name}"), n, repeats=1)
             for name in ("greedy", "scipy", "pot")
         }
-        listed = ", ".join(f"{name} {value:.3f} s" for name, value in times.items())
+        listed = ", ".join(
+            f"{name} {value:.3f} s ({value / times['greedy']:.0f}x)"
+            for name, value in times.items()
+        )
         share = case.track_share_of_optimum(n)
         print(f"{n:8d} {listed}; greedy reaches {share:.3f} of the optimum", flush=True)
 
 
-def tell_large():
-    """Print wall time and memory of fits at full size, and how they grow."""
-    heading = f"{'wall s':>9} {'CPU s':>9} {'peak over input':>16}"
-    print(f"\nfits of 60 iterations, float32\n{'':>12} {heading}")
+def tell_full_size():
+    """Print wall time and memory of fits at the sizes of the paper."""
+    print(f"\nfits of 60 iterations, float32\n{'':>12} {HEADING}")
     for name in SIZES:
         tell_one(pavuc.measure_apart(name, 60))
-    print(f"\nfits of 10 iterations, three views of 64 features\n{'':>12} {heading}")
-    (rows,) = pavuc.Growth.params
-    found = [pavuc.measure_apart(n, 10) for n in rows]
-    for one in found:
-        tell_one(one)
+
+
+def tell_growth(rows):
+    """Print wall time and memory of fits, and how they grow with the rows."""
+    print(f"\nfits of 10 iterations, three views of 64 features\n{'':>12} {HEADING}")
+    found = []
+    for n in rows:
+        found.append(pavuc.measure_apart(n, 10))
+        tell_one(found[-1])
     for measured in ("seconds", "cpu_seconds"):
         logs = np.log([one[measured] for one in found])
         slope = np.polyfit(np.log(rows), logs, 1)[0]
@@ -94,8 +103,9 @@ def main():
     compare("greedy matching, m = 10", matching.Greedy, "literal", "differences")
     compare_optimal()
     compare("15 iterations", pavuc.Fit, "straightforward", "objective_gap")
+    tell_growth(pavuc.Growth.params[0] if large else (10_000, 30_000, 100_000))
     if large:
-        tell_large()
+        tell_full_size()
 
 
 if __name__ == "__main__":

@@ -115,25 +115,6 @@ static unsigned __ballot_sync(unsigned, bool vote)
     return cuda_on_cpu::threads[threadIdx.x].ballot;
 }
 
-// Values go through memory; the second barrier keeps them there until all have read.
-template <typename Value>
-static Value __shfl_sync(unsigned, Value value, int lane)
-{
-    static Value values[1024];
-    const int thread = threadIdx.x;
-    values[thread] = value;
-    __ballot_sync(0, false);
-    const Value other = values[thread / 32 * 32 + lane];
-    __ballot_sync(0, false);
-    return other;
-}
-
-template <typename Value>
-static Value __shfl_xor_sync(unsigned all, Value value, int gap)
-{
-    return __shfl_sync(all, value, threadIdx.x % 32 ^ gap);
-}
-
 static bool __any_sync(unsigned, bool vote) { return __ballot_sync(0, vote) != 0; }
 static void __syncwarp() { __ballot_sync(0, false); }
 static int __popc(unsigned bits) { return __builtin_popcount(bits); }

@@ -119,6 +119,14 @@ class TestTorch:
         assert kinds[0] is not HostRows
         assert kinds[1] is HostRows
 
+    def test_memory_that_torch_keeps_in_reserve_is_free(self, device, monkeypatch):
+        torch = pytest.importorskip("torch")
+        told = {"mem_get_info": (5, 24), "memory_reserved": 4, "memory_allocated": 1}
+        for name, value in told.items():
+            monkeypatch.setattr(torch.cuda, name, lambda device, value=value: value)
+        monkeypatch.setattr(device, "_on_gpu", True)
+        assert device._free_bytes() == 5 + 4 - 1
+
     def test_out_of_memory_comes_with_figures(self, device, monkeypatch):
         torch = pytest.importorskip("torch")
 

@@ -22,7 +22,7 @@ from benchmarks.problems import (
     normalised,
     problem,
 )
-from unaligned.kernels import matching, matching_candidates, matching_tree
+from unaligned.kernels import blocks, matching, matching_candidates, matching_tree
 from unaligned.kernels.matching import (
     extend_matching,
     invert,
@@ -354,14 +354,15 @@ def test_the_order_of_choosing_matters_to_the_greedy():
     np.testing.assert_array_equal(first, [1, 0])
 
 
-def test_confidence_is_the_share_of_the_matched_score():
+def test_confidence_is_the_share_of_the_matched_score(monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)  # blocks of 64 rows
     rng = np.random.default_rng(12)
-    rows, columns = rng.dirichlet(np.ones(3), size=(2, 8))
-    chosen, known = rng.permutation(8), np.array([1, 6])
+    rows, columns = rng.dirichlet(np.ones(3), size=(2, 150))
+    chosen, known = rng.permutation(150), np.array([1, 6, 130])
     found = matching_confidence(rows, columns, chosen, known)
     shares = rows @ columns.T
     shares /= np.delete(shares, known, axis=1).sum(axis=1, keepdims=True)
-    expected = [1 if s in known else shares[chosen[s], s] for s in range(8)]
+    expected = [1 if s in known else shares[chosen[s], s] for s in range(150)]
     np.testing.assert_allclose(found, expected)
     nowhere = matching_confidence(np.eye(2), np.eye(2)[::-1], np.arange(2), NOBODY)
     np.testing.assert_array_equal(nowhere, 0)

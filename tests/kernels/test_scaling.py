@@ -31,3 +31,8 @@ def test_float32_stays_and_the_input_is_not_touched(function):
     before = X.copy()
     assert function(X).dtype == np.float32
     np.testing.assert_array_equal(X, before)
+
+
+def test_two_rows_have_a_deviation():
+    two = standardize(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    np.testing.assert_allclose(two, [[-(0.5**0.5), 0], [0.5**0.5, 0]])

@@ -1,5 +1,6 @@
 """The estimator PAVuC for dask arrays."""
 
+import os
 import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -11,16 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from unaligned import pavuc
 from unaligned.base import Iterate
 from unaligned.distributed.blocks import blocks_of, check_dask_matrix
-from unaligned.distributed.describing import alignment_of, fuse_graphs
 from unaligned.distributed.matching import Budget, fewest_bytes
-from unaligned.distributed.passes import active_client, n_threads
-from unaligned.distributed.solver import Problem, begin, solve
+from unaligned.distributed.passes import active_client, digest_view, n_threads
+from unaligned.distributed.solver import Problem, State, begin, solve
 from unaligned.kernels.memory import available_bytes
-from unaligned.kernels.scaling import unit_rows
-from unaligned.kernels.spectral import embed_graph
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import POSITIVE_INT
-from unaligned.pavuc.updates import inverse
 from unaligned.progress import say
 from unaligned.views import Views, check_new_rows
 
@@ -52,7 +49,7 @@ class PAVuC(pavuc.PAVuC):
     ----------
     n_clusters, n_anchors, latent_dim, alpha, mu, init, matching, align, max_iter
         As in `unaligned.PAVuC`.
-    tol, n_init, view_sizes, random_state, verbose
+    tol, n_init, checkpoint, view_sizes, random_state, verbose
         As in `unaligned.PAVuC`.
     safeguard : False
         Not available here: its steps need several passes over the views.
@@ -117,6 +114,7 @@ class PAVuC(pavuc.PAVuC):
         tol: float = 1e-7,
         n_init: int = 20,
         device: str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         view_sizes: Any = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -136,6 +134,7 @@ class PAVuC(pavuc.PAVuC):
             tol=tol,
             n_init=n_init,
             device=device,
+            checkpoint=checkpoint,
             view_sizes=view_sizes,
             random_state=random_state,
             verbose=verbose,
@@ -161,7 +160,43 @@ class PAVuC(pavuc.PAVuC):
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate]:
         anchors, graph = self._start(views, rng)
-        m = len(anchors)
+        problem, state = begin(self._pose(views, pairs, len(anchors)), anchors, graph)
+        del graph  # every view has its own by now
+        yield from self._solve(problem, state)
+
+    def _go_on(
+        self, views: Views, pairs: KnownPairs, state: dict[str, Any], n_iter: int
+    ) -> Iterator[Iterate]:
+        stopped = State(**state)
+        problem = self._pose(views, pairs, len(stopped.anchors))
+        problem, _ = begin(problem, stopped.anchors, stopped.graphs[0])
+        yield from self._solve(problem, stopped, n_iter)
+
+    def _plain_state(self, state: State) -> dict[str, Any]:  # type: ignore[override]
+        return vars(state)
+
+    def _memory_need(self, views: Views) -> float:
+        """Count graphs before and after a pass, and what else is known of the rows.
+
+        Matchings see to it themselves that they fit.
+        """
+        n, m = views.n_rows[0], self.n_anchors or self.n_clusters_
+        return n * len(views) * (2 * views.itemsize * m + 30)
+
+    def _ways_out(self, views: Views) -> str:
+        lighter = "pass float32 views, whose graphs take half, " * (views.itemsize > 4)
+        return (
+            "What is known of the rows must fit into this process, though the views "
+            f"need not: take fewer rows, {lighter}or lower n_anchors."
+        )
+
+    def _digest_views(self, views: Views) -> list[str]:
+        """Read the views once: their values count, and not how they are cut."""
+        return [digest_view(X) for X in views.arrays]
+
+    def _pose(  # type: ignore[override]
+        self, views: Views, pairs: KnownPairs, m: int
+    ) -> Problem:
         problem = Problem(
             views=[blocks_of(i, X, m) for i, X in enumerate(views.arrays)],
             pairs=pairs,
@@ -177,9 +212,12 @@ class PAVuC(pavuc.PAVuC):
         if self.verbose:
             n_blocks = sum(map(len, problem.views))
             say(f"[PAVuC] first pass over {n_blocks} blocks of {len(views)} views")
-        problem, state = begin(problem, anchors, graph)
-        del graph  # every view has its own by now
-        for converged in solve(problem, state, tol=self.tol):
+        return problem
+
+    def _solve(  # type: ignore[override]
+        self, problem: Problem, state: State, n_iter: int = 0
+    ) -> Iterator[Iterate]:
+        for converged in solve(problem, state, tol=self.tol, n_iter=n_iter):
             self._report_loss(problem, state.losses)
             yield Iterate(state, state.objective, converged)
 
@@ -205,29 +243,8 @@ class PAVuC(pavuc.PAVuC):
     def _describe(
         self, state: Any, views: Views, pairs: KnownPairs, seed: int
     ) -> dict[str, Any]:
-        graph = fuse_graphs(state.graphs, state.permutations)
-        embedding = embed_graph(graph, self.n_clusters_)
-        del graph
-        points = unit_rows(embedding.vectors)
-        embedding = embedding._replace(vectors=points[:0])  # only its map is needed
-        labels, centers = self._cluster(points, seed)
-        view_labels = [labels[inverse(p)] for p in state.permutations]
-        return {
-            "labels_": view_labels[0],
-            "view_labels_": view_labels,
-            "template_": state.template,
-            "alignment_": alignment_of(state, views, pairs),
-            "view_weights_": state.weights,
-            "anchors_": state.anchors,
-            "projections_": state.projections,
-            "anchor_graphs_": state.graphs,
-            "embedding_": points,
-            "cluster_centers_": centers,
-            "matching_loss_": np.array(state.losses),
-            "_embedding": embedding,
-            "_single_view_labels": None,
-            "_seed": seed,
-        }
+        described = super()._describe(state, views, pairs, seed)
+        return described | {"matching_loss_": np.array(state.losses)}
 
     def predict(self, X: Any, view: int | str = 0) -> Any:
         """Label new rows of one view.

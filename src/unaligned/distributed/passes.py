@@ -13,14 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from unaligned.checkpoints import digest
+from unaligned.distributed.blocks import blocks_of
 from unaligned.kernels.blocks import row_blocks, row_parts
 from unaligned.kernels.residual import sum_of_squares
-from unaligned.pavuc.iteration import Sweep, sum_moments, sweep
+from unaligned.pavuc.iteration import Sweep, parts_of, sum_moments, sweep
 from unaligned.pavuc.updates import Array, row_variances
 
 __all__ = [
     "Survey",
     "active_client",
+    "digest_view",
     "n_threads",
     "settle",
     "stream",
@@ -41,8 +44,8 @@ class Survey(NamedTuple):
     squares: float
     variances: Array
     """Of every row, for Eq. 22."""
-    moments: Array
-    """Share of the block in ``X_i G_iᵀ``, where the first iteration starts from."""
+    moments: tuple[Array, ...]
+    """Shares of its parts in ``X_i G_iᵀ``, where the first iteration starts from."""
 
 
 def survey_block(X: Any, graph: Array) -> Survey:
@@ -54,10 +57,9 @@ def survey_block(X: Any, graph: Array) -> Survey:
         row, column = np.argwhere(bad)[0]
         nothing = np.empty(0)
         first = int(row), int(column)
-        return Survey(n_nan, int(bad.sum()) - n_nan, first, 0.0, nothing, nothing)
+        return Survey(n_nan, int(bad.sum()) - n_nan, first, 0.0, nothing, ())
     squares = float(sum(sum_of_squares(X[rows]) for rows in row_blocks(X)))
-    ones = np.ones(len(X), dtype=X.dtype)
-    moments = sum_moments(ones, X, graph)
+    moments = tuple(sum_moments(X[p], graph[p]) for p in parts_of(X, graph.shape[1]))
     return Survey(0, 0, None, squares, row_variances(X), moments)
 
 
@@ -67,9 +69,24 @@ def sweep_block(X: Any, *arguments: Any) -> tuple[Array, Array, tuple[Array, ...
     There is a share for every part of the rows that memory, too, sums up by itself.
     """
     whole = Sweep(*map(settle, (X, *arguments)))
-    parts = row_parts(whole.X, whole.X.shape[1] * len(whole.anchors))
+    parts = parts_of(whole.X, len(whole.anchors))
     graphs, residuals, shares = zip(*(sweep(*whole.of(p)) for p in parts), strict=True)
     return np.concatenate(graphs), np.concatenate(residuals), shares
+
+
+def digest_view(X: Any) -> str:
+    """Text by which a checkpoint knows the values of a view again, however chunked."""
+    import dask
+
+    task = dask.delayed(digest_block, pure=False)
+    tasks = (task(block.values) for block in blocks_of(0, X, n_anchors=1))
+    return digest([part for found in stream(tasks) for part in found])
+
+
+def digest_block(X: Any) -> list[str]:
+    """One text for every part of the rows: blocks end where parts do."""
+    X = settle(X)
+    return [digest(X[rows]) for rows in row_parts(X, X.shape[1])]
 
 
 def settle(value: Any) -> Any:

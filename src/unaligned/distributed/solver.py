@@ -78,7 +78,7 @@ def begin(problem: Problem, anchors: Array, graph: Array) -> tuple[Problem, Stat
             orders.append(np.argsort(-variances, kind="stable"))
         scale = float(np.sqrt(sum(survey.squares for survey in surveys) / n)) or 1.0
         floors.append(float(np.finfo(graph.dtype).eps) * scale)
-        moments.append(sum(survey.moments for survey in surveys))
+        moments.append(sum(share for survey in surveys for share in survey.moments))
     return replace(problem, orders=orders, floors=floors), State(
         anchors=anchors,
         graphs=graphs,
@@ -89,9 +89,14 @@ def begin(problem: Problem, anchors: Array, graph: Array) -> tuple[Problem, Stat
     )
 
 
-def solve(problem: Problem, state: State, *, tol: float) -> Iterator[bool]:
-    """Iterate; tell whether it has converged, by the rule of the solver in memory."""
-    for iteration in count(1):
+def solve(
+    problem: Problem, state: State, *, tol: float, n_iter: int = 0
+) -> Iterator[bool]:
+    """Iterate; tell whether it has converged, by the rule of the solver in memory.
+
+    ``n_iter`` is how many iterations have led to the state.
+    """
+    for iteration in count(n_iter + 1):
         before = state.objective
         iterate(problem, state)
         change = abs(before - state.objective)
@@ -111,16 +116,17 @@ def iterate(problem: Problem, state: State) -> None:
     sweep_views(problem, draft, strengths)
     vars(state).update(vars(draft))  # so that a pass interrupted leaves no trace
     gain_lost = match_views(problem, state)
+    errors = view_errors(state.residuals)
     state.objective = objective(
         strengths,
-        state.residuals,
+        errors,
         state.graphs,
         state.permutations,
         state.template,
         problem.pull,
     )
     state.losses.append(2 * problem.pull * gain_lost / state.objective)
-    state.weights = update_view_weights(view_errors(state.residuals), problem.alpha)
+    state.weights = update_view_weights(errors, problem.alpha)
 
 
 def sweep_views(problem: Problem, state: State, strengths: Array) -> None:

@@ -117,7 +117,8 @@ class Torch(Cores):
 
     def put(self, array: Any) -> Any:
         """Copy a NumPy array to the device."""
-        return self._torch.tensor(np.ascontiguousarray(array), device=self.device)
+        array = np.ascontiguousarray(array)
+        return self._torch.asarray(array, device=self.device, copy=True)
 
     def put_view(self, X: Any) -> Any:
         """Copy a matrix to the device if it fits; otherwise its blocks, when needed."""
@@ -176,7 +177,10 @@ class Torch(Cores):
     def _free_bytes(self) -> float:
         if not self._on_gpu:
             return np.inf
-        return float(self._torch.cuda.mem_get_info(self.device)[0])
+        cuda = self._torch.cuda
+        # What torch holds in reserve looks taken from outside, but can be used again.
+        reserve = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)
+        return float(cuda.mem_get_info(self.device)[0] + reserve)
 
 
 class HostRows:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from unaligned.kernels import matching_candidates
+from unaligned.kernels.blocks import row_blocks
 from unaligned.kernels.devices import on_host
 from unaligned.kernels.memory import available_bytes
 
@@ -194,6 +195,8 @@ def extend_matching(
 
 def _less(numbers: NDArray[np.intp], known: NDArray[np.intp]) -> NDArray[np.intp]:
     """Those of a permutation's numbers that are not known, in their sequence."""
+    if len(known) == 0:
+        return numbers
     unknown = array_namespace(numbers).ones_like(numbers) > 0
     unknown[known] = False
     rest: NDArray[np.intp] = numbers[unknown[numbers]]
@@ -245,16 +248,19 @@ def matching_confidence(
     >>> matching_confidence(points, points, np.arange(3), np.array([], dtype=int))
     array([1. , 0.5, 0.5])
     """
-    matched = rows[row_of_column]
-    rivals = np.delete(columns, known_columns, axis=0).sum(axis=0, dtype=np.float64)
-    hit = np.einsum("sh,sh->s", matched, columns, dtype=np.float64)
-    total = matched @ rivals
-    share: NDArray[np.float64] = np.divide(
-        hit, total, out=np.zeros(len(hit)), where=total > 0
-    )
-    share = np.minimum(share, 1.0)
-    share[known_columns] = 1.0
-    return share
+    free = np.ones(len(columns), dtype=np.bool_)
+    free[known_columns] = False
+    rivals = np.zeros(columns.shape[1])
+    for block in row_blocks(columns):
+        rivals += columns[block][free[block]].sum(axis=0, dtype=np.float64)
+    confidence = np.ones(len(columns))
+    for block in row_blocks(columns):
+        matched = rows[row_of_column[block]]
+        hit = np.einsum("sh,sh->s", matched, columns[block], dtype=np.float64)
+        total = matched @ rivals
+        share = np.divide(hit, total, out=np.zeros(len(hit)), where=total > 0)
+        confidence[block] = np.where(free[block], np.minimum(share, 1.0), 1.0)
+    return confidence
 
 
 def invert(column_of_row: NDArray[np.intp], n_columns: int) -> NDArray[np.intp]:
@@ -288,8 +294,12 @@ def _check(
     if len(rows) > len(columns):
         raise ValueError(f"{len(rows)} rows cannot share {len(columns)} columns.")
     with np.errstate(over="ignore", invalid="ignore"):
-        largest = np.abs(rows).max(initial=0.0) * np.abs(columns).max(initial=0.0)
-        finite = np.isfinite(largest * rows.shape[1])
+        finite = np.isfinite(_largest(rows) * _largest(columns) * rows.shape[1])
     if not finite:  # NaN, an infinity, or scores that would overflow
         raise ValueError("rows and columns and their products must be finite.")
     return rows, columns
+
+
+def _largest(points: NDArray[np.float64]) -> Any:
+    """Largest size of an entry, without a copy of them all; NaN if one of them is."""
+    return np.maximum(points.max(initial=0.0), -points.min(initial=0.0))
