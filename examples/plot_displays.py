@@ -21,8 +21,8 @@ from unaligned.plotting import (
 )
 
 digits = load_digits_views()
-views = [X[:600] - X[:600].mean(axis=0) for X in digits.Xs]
-data = unalign(views, digits.y[:600], random_state=0)
+views = [X[:500] - X[:500].mean(axis=0) for X in digits.Xs]
+data = unalign(views, digits.y[:500], random_state=0)
 Xs = dict(zip(digits.view_names, data.Xs, strict=True))
 found = align(Xs, effort="quick", random_state=0)
 found

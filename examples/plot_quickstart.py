@@ -17,7 +17,7 @@ from unaligned.datasets import load_digits_views, unalign
 from unaligned.metrics import clustering_scores
 
 digits = load_digits_views()
-some = slice(1200)  # of 1,797 rows, to be quick
+some = slice(800)  # of 1,797 rows, to be quick
 views = [X[some] - X[some].mean(axis=0) for X in digits.Xs]  # there is no intercept
 data = unalign(views, digits.y[some], random_state=0)  # each view in its own order
 models = {

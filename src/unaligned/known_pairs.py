@@ -1,6 +1,6 @@
 """The door for ``aligned``: what is known of the correspondence between views."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -13,7 +13,14 @@ from scipy.sparse.csgraph import connected_components
 from unaligned.alignment import Alignment
 from unaligned.views import Views, label
 
-__all__ = ["KnownPairs", "check_aligned", "check_links", "name_row"]
+__all__ = [
+    "KnownPairs",
+    "are_row_numbers",
+    "check_aligned",
+    "check_links",
+    "name_row",
+    "pairs_by_name",
+]
 
 _ALIGNED_FORMS = (
     "Use None (nothing known), 'all', an int p (the first p rows of all views "
@@ -175,6 +182,32 @@ def check_links(links: Mapping[Any, Any], views: Views, name: str) -> NDArray[np
         between = _view_indices(key, views, name)
         ends.append(_check_pairs(key, pairs, between, views, name) + start[[*between]])
     return np.concatenate(ends)
+
+
+def pairs_by_name(one: Sequence[str], other: Sequence[str]) -> NDArray[np.intp]:
+    """Rows of two views that have one name, in two columns.
+
+    Examples
+    --------
+    >>> pairs_by_name(["ann", "bob"], ["bob", "eve"])
+    array([[1, 0]])
+    """
+    rows = {name: row for row, name in enumerate(other)}
+    shared = [(row, rows[name]) for row, name in enumerate(one) if name in rows]
+    return np.array(shared, dtype=np.intp).reshape(-1, 2)
+
+
+def are_row_numbers(names: Sequence[str]) -> bool:
+    """Whether names are those that libraries give to rows which nobody has named.
+
+    Two views with such names say nothing about their correspondence.
+
+    Examples
+    --------
+    >>> are_row_numbers(["0", "1", "2"]), are_row_numbers(["2", "0", "1"])
+    (True, False)
+    """
+    return all(name == str(row) for row, name in enumerate(names))
 
 
 def name_row(row: int, views: Views) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -17,9 +17,9 @@ __all__ = ["CallbackSupportMixin", "FitProgress", "download_bar", "say"]
 MOST_LINES = 200  # of a fit on the screen, about
 
 
-def say(line: str) -> None:
+def say(line: str, to: IO[str] | None = None) -> None:
     """Print a line of progress at once, also where output is a file or a pipe."""
-    print(line, flush=True)  # noqa: T201
+    print(line, flush=True, file=to)
 
 
 @contextmanager
@@ -56,7 +56,7 @@ class FitProgress:
 
     def __init__(self, estimator: Any, Xs: Any, max_iter: int) -> None:
         self.estimator = estimator
-        self._line_every = max(1, max_iter // MOST_LINES)
+        self._max_iter = max_iter
         self._task: Any = None
         if hasattr(estimator, "_init_callback_context"):
             self._fit: Any = estimator._init_callback_context(max_subtasks=max_iter)
@@ -81,7 +81,9 @@ class FitProgress:
         ``fitted`` gives the attributes the estimator would have if it stopped now. It
         is called only when a callback asks for the fitted estimator.
         """
-        if self.estimator.verbose and iteration % self._line_every == 0:
+        line_every = max(1, self._max_iter // MOST_LINES)
+        tell = self.estimator.verbose and self._max_iter > 1
+        if tell and iteration % line_every == 0:
             line = f"[{type(self.estimator).__name__}] iteration {iteration}"
             if objective is not None:
                 line += f": objective {objective:.8g}"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from unaligned.alignment import Alignment
 from unaligned.base import ViewClusterer
 from unaligned.estimators import estimator_named
+from unaligned.known_pairs import are_row_numbers, pairs_by_name
 
 __all__ = ["cluster"]
 
@@ -166,16 +167,14 @@ def _matrix(cells: Any, name: str, use_rep: str | Mapping[str, str] | None) -> A
 
 def _shared_names(modalities: list[Any]) -> Pairs:
     """Pairs of cells that have one name."""
-    names = [cells.obs_names for cells in modalities]
-    numbered = [list(own) == [str(row) for row in range(len(own))] for own in names]
+    names = [list(cells.obs_names) for cells in modalities]
+    numbered = [are_row_numbers(own) for own in names]
     pairs, skipped = {}, False
     for i, j in combinations(range(len(names)), 2):
-        rows = names[j].get_indexer(names[i])
-        (known,) = np.nonzero(rows >= 0)
         if numbered[i] and numbered[j]:
             skipped = True
-        elif known.size:
-            pairs[i, j] = np.column_stack([known, rows[known]])
+        elif len(shared := pairs_by_name(names[i], names[j])):
+            pairs[i, j] = shared
     if skipped:
         warnings.warn(
             "The obs_names are row numbers in two modalities or more, and no pair is "

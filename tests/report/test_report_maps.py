@@ -131,3 +131,13 @@ def test_an_alignment_needs_views(blobs):
     alignment = Alignment(0, [np.arange(60)] * 2, [np.ones(60)] * 2, np.ones(2))
     with pytest.raises(ValueError, match="Alignment holds nothing"):
         rows_to_draw(alignment)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_rows_are_placed_alike_in_blocks_and_at_once(form, monkeypatch):
+    X = np.random.RandomState(0).normal(size=(90, 7))
+    landmarks = np.arange(0, 90, 2)
+    at_once = maps.principal_coordinates(form(X), landmarks)
+    monkeypatch.setattr(maps, "ROWS_AT_ONCE", 25)
+    in_blocks = maps.principal_coordinates(form(X), landmarks)
+    np.testing.assert_allclose(in_blocks, at_once, rtol=1e-5, atol=1e-6)

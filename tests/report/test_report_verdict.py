@@ -139,3 +139,10 @@ def test_ticks_stand_where_their_values_are():
 
 def test_a_constant_objective_is_a_flat_line():
     assert len({p.split(",")[1] for p in draw_curve(np.ones(4)).path.split("L")}) == 1
+
+
+def test_no_confidence_is_said_to_be_more_than_sure():
+    found = make_findings()
+    views = [replace(v, confidence=np.full(25, 0.999)) for v in found.views]
+    _, text = sentences(replace(found, views=views))
+    assert "half of them have a confidence above 0.99." in text

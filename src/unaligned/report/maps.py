@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from unaligned.alignment import Alignment
@@ -24,6 +25,7 @@ Array = NDArray[Any]
 N_LANDMARKS = 1500  # rows that t-SNE places; all others go beside them
 N_DIRECTIONS = 50  # principal directions that t-SNE sees
 N_NEAREST = 3  # landmarks that a row goes between
+ROWS_AT_ONCE = 4096  # so that standardising takes no second copy of a view
 
 # What a fitted estimator may hold of each view, the most telling first.
 KEPT_PER_VIEW = {
@@ -182,7 +184,12 @@ def principal_coordinates(X: Any, landmarks: NDArray[np.intp]) -> Array:
     # Constant columns and repeated rows have no variance to explain; that is fine.
     with np.errstate(invalid="ignore", divide="ignore"):
         pca.fit(known)
-    points = pca.transform(X if scaler is None else scaler.transform(X))
+
+    def place(some: Any) -> Any:
+        return pca.transform(some if scaler is None else scaler.transform(some))
+
+    blocks = gen_batches(X.shape[0], ROWS_AT_ONCE)
+    points = np.vstack([place(X[block]) for block in blocks])
     points = np.pad(points, ((0, 0), (0, max(0, 2 - points.shape[1]))))
     return points.astype(np.float32)
 

@@ -106,10 +106,11 @@ def _judge_measured(findings: Findings, what: str) -> Verdict:
             alone = "was clustered" if len(refused) == 1 else "were each clustered"
             relation += f", which {alone} on its own"
     matches = sum(view.n_matched for view in aligned)
+    sure = _median_confidence(aligned)
     usable = (
         f"The {_number(matches, 'match', 'matches')} can be used: the lowest trust is "
         f"{_decimal(min(view.trust for view in aligned))}, and half of them have a "
-        f"confidence of {_decimal(_median_confidence(aligned))} or more."
+        f"confidence {'above 0.99' if sure > 0.99 else f'of {_decimal(sure)} or more'}."
     )
     return Verdict(
         "partial" if refused else "good",

@@ -147,7 +147,7 @@ def _select(
             )
         if verbose:
             told = ", ".join(f"{score:.3f}" for score in scores[:, at])
-            say(f"[n_clusters] {n_clusters}: {told}")
+            say(f"[n_clusters] {n_clusters} clusters: score {told}")
     view = int(np.argmax(scores.max(axis=1)))
     good = scores[view] >= scores[view].max() - TIE
     return Bunch(

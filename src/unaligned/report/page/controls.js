@@ -87,7 +87,7 @@ function moveSlider() {
   const percent = Number(slider.value);
   state.threshold = thresholdAt(percent);
   quantiles.querySelector(".kept").setAttribute("d", quantilePath(percent));
-  const kept = state.threshold === null ? nMatches : risingConfidence.filter((sure) => sure >= state.threshold).length;
+  const kept = nMatches - (state.threshold === null ? 0 : risingConfidence.indexOf(state.threshold));
   const text = state.threshold === null
     ? `all ${count(nMatches)} matches`
     : `confidence ${decimal(state.threshold)} or more: ${count(kept)} of ${count(nMatches)}`;

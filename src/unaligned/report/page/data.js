@@ -5,7 +5,9 @@ const NOBODY = -1;
 
 function unpack(packed) {
   if (packed === null) return null;
-  const bytes = Uint8Array.from(atob(packed.base64), (letter) => letter.charCodeAt(0));
+  const letters = atob(packed.base64);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
   return new ARRAYS[packed.type](bytes.buffer);
 }
 
@@ -36,6 +38,7 @@ for (const view of views) {
     if (row !== NOBODY) view.places[row] = place;
   });
   view.sureness = new Float32Array(view.n).fill(NOBODY);
+  view.shown = new Uint8Array(view.n).fill(1);
 }
 
 // sureness[row]: confidence of a row's match; of the template's rows, of their surest.

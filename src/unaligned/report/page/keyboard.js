@@ -12,7 +12,7 @@ function rowTowards(view, row, [right, up]) {
     if (ahead <= 0) continue;
     const aside = Math.abs(dx * up) + Math.abs(dy * right);
     const distance = ahead + 2 * aside;
-    if (aside <= 2 * ahead && distance < shortest && isShown(view, other)) {
+    if (aside <= 2 * ahead && distance < shortest && view.shown[other]) {
       best = other;
       shortest = distance;
     }
@@ -23,7 +23,7 @@ function rowTowards(view, row, [right, up]) {
 // The next or previous shown row by number, so that every row can be reached.
 function rowAfter(view, row, step) {
   for (let other = row + step; other >= 0 && other < view.n; other += step) {
-    if (isShown(view, other)) return other;
+    if (view.shown[other]) return other;
   }
   return NOBODY;
 }

@@ -13,6 +13,8 @@ class ViewMap {
     this.readout = figure.querySelector(".readout");
     this.zoom = 1;
     this.pan = [0, 0];
+    this.left = new Float32Array(view.n); // of every row, as last drawn
+    this.top = new Float32Array(view.n);
     this.measureRows();
     this.sortIntoBins();
   }
@@ -62,12 +64,17 @@ class ViewMap {
     this.scale = Math.min((width - 2 * MARGIN) / this.span[0], (height - 2 * MARGIN) / this.span[1]);
   }
 
-  // CSS pixels of a row on the canvas. Upwards is up.
+  // CSS pixels of a row on the canvas.
   position(row) {
+    return this.pixelAt(this.view.x[row], this.view.y[row]);
+  }
+
+  // CSS pixels of a place on the map. Upwards is up.
+  pixelAt(x, y) {
     const scale = this.scale * this.zoom;
     return [
-      this.size[0] / 2 + this.pan[0] + (this.view.x[row] - this.middle[0]) * scale,
-      this.size[1] / 2 + this.pan[1] - (this.view.y[row] - this.middle[1]) * scale,
+      this.size[0] / 2 + this.pan[0] + (x - this.middle[0]) * scale,
+      this.size[1] / 2 + this.pan[1] - (y - this.middle[1]) * scale,
     ];
   }
 
@@ -93,7 +100,7 @@ class ViewMap {
       for (let i = this.binStarts[up * BINS + fromX]; i < last; i++) {
         const row = this.rowsByBin[i];
         const distance = (x[row] - atX) ** 2 + (y[row] - atY) ** 2;
-        if (distance < shortest && isShown(this.view, row)) {
+        if (distance < shortest && this.view.shown[row]) {
           best = row;
           shortest = distance;
         }
@@ -110,35 +117,42 @@ class ViewMap {
 
   draw() {
     const { view, density } = this;
+    const { n, shown } = view;
     const way = colouring();
-    const palette = paletteOf(way, view);
     const paint = paintOf(way, view);
     const image = blankImage(this.canvas.width, this.canvas.height, theme.surface);
     const radius = Math.round(4 * this.radius * density) / 4;
-    const opacity = view.n > 5000 ? 0.6 : 0.85;
-    const shown = new Uint8Array(view.n);
-    for (let row = 0; row < view.n; row++) shown[row] = isShown(view, row);
+    const opacity = n > 5000 ? 0.6 : 0.85;
+    const inks = paletteOf(way, view).map(({ colour, shape }) => inkOf(colour, shape, radius, opacity));
+    const dim = inkOf(theme.faint, "disc", 0.75 * radius, 0.45);
+    this.placeRows();
+    const { left, top } = this;
+    const put = (row, ink) => press(image, ink, Math.round(left[row] * density), Math.round(top[row] * density));
     // Dimmed rows first, then those that are not coloured, then the coloured.
-    for (let layer = 0; layer < 3; layer++) {
-      for (let row = 0; row < view.n; row++) {
-        const rowLayer = shown[row] ? (paint[row] ? 2 : 1) : 0;
-        if (rowLayer !== layer) continue;
-        const { colour, shape } = palette[layer ? paint[row] : 0];
-        const [left, top] = this.position(row);
-        const stamp = stampOf(shape, layer ? radius : 0.75 * radius);
-        press(image, stamp, Math.round(left * density), Math.round(top * density), colour, layer ? opacity : 0.45);
-      }
-    }
+    for (let row = 0; row < n; row++) if (!shown[row]) put(row, dim);
+    for (let row = 0; row < n; row++) if (shown[row] && !paint[row]) put(row, inks[0]);
+    for (let row = 0; row < n; row++) if (shown[row] && paint[row]) put(row, inks[paint[row]]);
     const context = this.canvas.getContext("2d");
     context.putImageData(image, 0, 0);
-    if (way.categories) this.nameCategories(context, way, shown);
+    if (way.categories) this.nameCategories(context, way);
+  }
+
+  // Positions of all rows, for drawing.
+  placeRows() {
+    const { x, y, n } = this.view;
+    const scale = this.scale * this.zoom;
+    const [originX, originY] = this.pixelAt(0, 0);
+    for (let row = 0; row < n; row++) {
+      this.left[row] = originX + x[row] * scale;
+      this.top[row] = originY - y[row] * scale;
+    }
   }
 
   // Write the name of each category where most of its rows are.
-  nameCategories(context, way, shown) {
+  nameCategories(context, way) {
     const codes = way.codes[this.view.index];
     if (!codes || way.categories.length > 60) return;
-    const places = densestPlaces(this, codes, shown);
+    const places = densestPlaces(this, codes);
     const prime = way.kind === "cluster" && !this.view.sharesClusters ? "′" : "";
     context.save();
     context.scale(this.density, this.density);
@@ -149,7 +163,7 @@ class ViewMap {
     context.lineWidth = 4;
     context.strokeStyle = theme.halo;
     context.fillStyle = theme.ink;
-    for (const [code, [left, top]] of places) {
+    for (const { code, left, top } of places) {
       const whole = (way.categories[code] ?? String(code)) + prime;
       const name = whole.length > 14 ? `${whole.slice(0, 13)}…` : whole;
       context.strokeText(name, left, top);
@@ -204,23 +218,25 @@ class ViewMap {
 
 // Centre of the fullest of the coarse bins that each category is in, on the canvas. One
 // that is scattered all over the map has no such place.
-function densestPlaces(map, codes, shown) {
-  const coarse = 8;
-  const counts = new Map();
-  for (let row = 0; row < codes.length; row++) {
-    if (codes[row] === NOBODY || !shown[row]) continue;
-    const [left, top] = map.position(row);
-    if (left < 0 || top < 0 || left > map.size[0] || top > map.size[1]) continue;
-    const bin = Math.floor((left / map.size[0]) * coarse) * coarse + Math.floor((top / map.size[1]) * coarse);
-    if (!counts.has(codes[row])) counts.set(codes[row], new Map());
-    const bins = counts.get(codes[row]);
-    const sum = bins.get(bin) ?? [0, 0, 0];
-    bins.set(bin, [sum[0] + 1, sum[1] + left, sum[2] + top]);
+function densestPlaces({ view, left, top, size }, codes) {
+  const side = 8, nBins = side * side;
+  const nCodes = 1 + codes.reduce((a, b) => Math.max(a, b), 0);
+  const counts = new Uint32Array(nCodes * nBins);
+  const lefts = new Float64Array(nCodes * nBins), tops = new Float64Array(nCodes * nBins);
+  for (let row = 0; row < view.n; row++) {
+    const x = left[row], y = top[row];
+    if (codes[row] === NOBODY || !view.shown[row] || x < 0 || y < 0 || x >= size[0] || y >= size[1]) continue;
+    const bin = codes[row] * nBins + Math.floor((x / size[0]) * side) * side + Math.floor((y / size[1]) * side);
+    counts[bin]++;
+    lefts[bin] += x;
+    tops[bin] += y;
   }
-  return [...counts].flatMap(([code, bins]) => {
-    const sums = [...bins.values()];
-    const total = sums.reduce((sum, [n]) => sum + n, 0);
-    const [n, left, top] = sums.reduce((a, b) => (b[0] > a[0] ? b : a));
-    return n > 0.2 * total ? [[code, [left / n, top / n]]] : [];
-  });
+  const places = [];
+  for (let code = 0; code < nCodes; code++) {
+    const own = counts.subarray(code * nBins, (code + 1) * nBins);
+    const fullest = own.reduce((best, n, bin) => (n > own[best] ? bin : best), 0);
+    const n = own[fullest], bin = code * nBins + fullest;
+    if (n > 0.2 * own.reduce((sum, more) => sum + more, 0)) places.push({ code, left: lefts[bin] / n, top: tops[bin] / n });
+  }
+  return places;
 }

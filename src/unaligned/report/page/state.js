@@ -32,14 +32,21 @@ function colouring() {
   return colourings[state.colouring];
 }
 
-// Whether a row is among those the reader wants to see.
-function isShown(view, row) {
-  if (state.threshold !== null && !(view.sureness[row] >= state.threshold)) return false;
-  if (state.only === null) return true;
+// view.shown[row]: whether a row is among those the reader wants to see.
+function chooseRows() {
+  const { threshold, only } = state;
   const { codes, kind } = colouring();
-  if (kind === "cluster" && !view.sharesClusters) return false;
-  return codes[view.index] !== null && codes[view.index][row] === state.only;
+  for (const view of views) {
+    const isForeign = kind === "cluster" && !view.sharesClusters;
+    const wanted = only === null || isForeign ? null : codes[view.index];
+    const { shown, sureness } = view;
+    shown.fill(only === null || wanted !== null ? 1 : 0);
+    if (wanted !== null) for (let row = 0; row < view.n; row++) shown[row] = wanted[row] === only;
+    if (threshold !== null) for (let row = 0; row < view.n; row++) shown[row] &= sureness[row] >= threshold;
+  }
 }
+
+on("points", chooseRows);
 
 // What can be said of a row in its own view.
 function describe(view, row) {

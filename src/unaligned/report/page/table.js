@@ -3,17 +3,24 @@
 const PAGE = 20;
 
 // A line is a number: which of the other views, and which row of the template.
-const allLines = others.flatMap((view, i) =>
-  Array.from(view.partners).flatMap((row, place) => (row === NOBODY ? [] : [i * template.n + place])),
-);
+const allLines = new Uint32Array(nMatches);
+const confidences = new Float32Array(others.length * template.n); // by line
+let nLines = 0;
+others.forEach((view, i) => {
+  confidences.set(view.confidence, i * template.n);
+  view.partners.forEach((row, place) => {
+    if (row !== NOBODY) allLines[nLines++] = i * template.n + place;
+  });
+});
 
 function lineAt(line) {
   const view = others[Math.floor(line / template.n)];
   const place = line % template.n;
-  return { view, place, row: view.partners[place], confidence: view.confidence[place] };
+  return { view, place, row: view.partners[place], confidence: confidences[line] };
 }
 
-const table = { lines: allLines, first: 0, sort: null, descending: false };
+// sorted: all lines in their order; lines: those of them that are not left out.
+const table = { sorted: allLines, lines: allLines, first: 0, sort: null, descending: false };
 
 const HEADINGS = [
   { name: `Row of ${template.name}`, key: ({ place }) => (template.ids ? template.ids[place] : place) },
@@ -30,26 +37,31 @@ const body = document.querySelector("#match-table tbody");
 
 function filterLines() {
   const sought = search.value.trim().toLowerCase();
-  const wanted = onlyView.value === "" ? null : others[Number(onlyView.value)];
-  table.lines = allLines.filter((line) => {
-    const { view, place, row, confidence } = lineAt(line);
-    if (wanted && view !== wanted) return false;
-    if (state.threshold !== null && confidence < state.threshold) return false;
-    if (sought === "") return true;
+  const least = state.threshold ?? -Infinity;
+  const first = onlyView.value === "" ? 0 : Number(onlyView.value) * template.n;
+  const last = onlyView.value === "" ? Infinity : first + template.n;
+  const isSought = (line) => {
+    const { view, place, row } = lineAt(line);
     return [idOf(template, place), idOf(view, row)].some((id) => id.toLowerCase().includes(sought));
-  });
-  sortLines();
+  };
+  const kept = new Uint32Array(nMatches);
+  let n = 0;
+  for (const line of table.sorted) {
+    if (confidences[line] < least || line < first || line >= last) continue;
+    if (sought === "" || isSought(line)) kept[n++] = line;
+  }
+  table.lines = kept.subarray(0, n);
   table.first = 0;
   fillTable();
 }
 
 function sortLines() {
-  if (table.sort === null) return;
   const { key } = HEADINGS[table.sort];
-  const keys = new Map(table.lines.map((line) => [line, key(lineAt(line))]));
+  const keys = new Array(confidences.length);
+  for (const line of allLines) keys[line] = key(lineAt(line));
   const sign = table.descending ? -1 : 1;
-  table.lines.sort((a, b) => {
-    const [one, other] = [keys.get(a), keys.get(b)];
+  table.sorted = allLines.slice().sort((a, b) => {
+    const one = keys[a], other = keys[b];
     return one < other ? -sign : one > other ? sign : a - b;
   });
 }
@@ -57,7 +69,7 @@ function sortLines() {
 function fillTable() {
   const { lines, first } = table;
   const shown = lines.slice(first, first + PAGE);
-  body.replaceChildren(...shown.map(tableRow));
+  body.replaceChildren(...Array.from(shown, tableRow));
   document.getElementById("range").textContent = lines.length
     ? `${count(first + 1)}–${count(first + shown.length)} of ${count(lines.length)}`
     : "No match fits.";
@@ -134,6 +146,7 @@ function drawHeadings() {
       table.descending = isSorted ? !table.descending : heading.name === "Confidence";
       table.sort = i;
       drawHeadings();
+      sortLines();
       filterLines();
       document.querySelectorAll("#match-table .sort")[i].focus();
     });
@@ -154,7 +167,7 @@ function csvOf(lines) {
   const clustered = template.labels !== null;
   const head = ["template_view", "template_row", "template_id", "view", "row", "id", "confidence", "trust"];
   if (clustered) head.push("template_cluster", "cluster");
-  const records = lines.map((line) => {
+  const records = Array.from(lines, (line) => {
     const { view, place, row, confidence } = lineAt(line);
     const cells = [template.name, place, idOf(template, place), view.name, row, idOf(view, row)].map(csvCell);
     cells.push(Number(confidence.toPrecision(6)), view.trust);
