@@ -14,6 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unaligned
 from unaligned.baselines import PVC, MvCLN
+from unaligned.baselines import _pair_trained as pair_trained
+from unaligned.baselines._autoencoders import build_autoencoder
+from unaligned.baselines._contrastive import build_encoder
 from unaligned.baselines._deep import (
     choose_device,
     draw_batches,
@@ -23,8 +26,6 @@ from unaligned.baselines._deep import (
     seeded,
 )
 from unaligned.baselines._pair_trained import Block, closeness, draw_blocks, match_rows
-from unaligned.baselines.mvcln import build_encoder
-from unaligned.baselines.pvc import build_autoencoder
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.known_pairs import KnownPairs
 from unaligned.metrics import clustering_scores, single_view_scores
@@ -209,6 +210,8 @@ def test_new_rows_are_encoded_and_labelled(cls):
     for view, X in zip("abc", Xs, strict=True):
         latent = model.transform(X, view)
         np.testing.assert_allclose(latent, model.latents_["abc".index(view)], atol=1e-5)
+    first = brief(cls).fit_transform(Xs, aligned=30)
+    np.testing.assert_allclose(first, model.latents_[0], atol=1e-5)
     width = latent.shape[1]
     centers = model.cluster_centers_[:, width : 2 * width]
     nearest = cdist(model.latents_[1], centers).argmin(axis=1)
@@ -236,6 +239,49 @@ def test_pairs_may_be_anywhere_and_the_template_any_view(cls):
             model.view_labels_[i][permutation], model.view_labels_[1]
         )
     np.testing.assert_allclose(model.alignment_.trust, [25 / 60, 1, 25 / 60])
+
+
+@heavy
+@pytest.mark.parametrize("cls", METHODS)
+def test_the_same_seed_gives_the_same_bits(cls):
+    torch = pytest.importorskip("torch", reason="needs the extra 'deep'")
+    Xs, _ = make_blobs()
+    fits = []
+    for unrelated in (1, 2):
+        torch.manual_seed(unrelated)
+        fits.append(brief(cls).fit(Xs, aligned=30))
+    one, two = fits
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+    np.testing.assert_array_equal(one.objective_, two.objective_)
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    another = brief(cls, random_state=1).fit(Xs, aligned=30)
+    assert (another.embedding_ != one.embedding_).any()
+
+
+@heavy
+@pytest.mark.parametrize("cls", METHODS)
+@pytest.mark.parametrize("clamp", [False, True])
+def test_no_more_rows_than_a_block_meet_at_once(cls, clamp, monkeypatch):
+    Xs, _ = make_blobs(n=100)
+    sizes = []
+
+    def recorded(compare):
+        def compare_and_record(one, other):
+            sizes.append((len(one), len(other)))
+            return compare(one, other)
+
+        return compare_and_record
+
+    for name in ("match_optimal", "pairwise_distances"):
+        compare = recorded(getattr(pair_trained, name))
+        monkeypatch.setattr(pair_trained, name, compare)
+    model = brief(
+        cls, align_batch_size=16, clamp_known_pairs=clamp, final_assignment="hungarian"
+    ).fit(Xs, aligned=40)
+    assert len(sizes) > 10
+    assert np.max(sizes) <= 16
+    for permutation in model.alignment_.permutations:
+        np.testing.assert_array_equal(np.sort(permutation), np.arange(100))
 
 
 @heavy

@@ -5,7 +5,7 @@ import pytest
 from conftest import make_blobs
 
 from unaligned.baselines import MvCLN
-from unaligned.baselines import mvcln as m
+from unaligned.baselines import _contrastive as m
 from unaligned.datasets import unalign
 from unaligned.metrics import category_alignment_rate, clustering_scores
 
@@ -79,19 +79,47 @@ def test_margin_is_the_rounded_sum_of_mean_distances(
     assert m.choose_margin(d, known) == margin
 
 
-def test_strangers_are_drawn_without_repetition_among_the_known_rows():
-    of_template, of_view = np.array([3, 5, 8, 9, 1]), np.array([7, 2, 4, 0, 6])
-    pairs = m.draw_pairs(of_template, of_view, 3, np.random.RandomState(0))
-    np.testing.assert_array_equal(pairs.known, [1] * 5 + [0] * 15)
-    np.testing.assert_array_equal(pairs.template_rows[:5], of_template)
-    np.testing.assert_array_equal(pairs.view_rows[:5], of_view)
-    for row in of_template:
-        strangers = pairs.view_rows[5:][pairs.template_rows[5:] == row]
-        assert len(set(strangers)) == 3
-        assert set(strangers) <= set(of_view)
-    # Where fewer are known, all of them.
-    few = m.draw_pairs(of_template, of_view, 30, np.random.RandomState(0))
-    assert len(few.known) == 5 + 25
+def test_strangers_are_drawn_without_repetition():
+    left, right = m.draw_strangers(5, 3, np.random.RandomState(0))
+    np.testing.assert_array_equal(left, np.repeat(np.arange(5), 3))
+    for row in range(5):
+        assert len(set(right[left == row])) == 3
+    assert right.min() >= 0
+    assert right.max() < 5
+    # Where there are fewer, all of them.
+    assert len(m.draw_strangers(5, 30, np.random.RandomState(0))[0]) == 25
+
+
+KNOWN = np.array([3, 5, 8, 9, 1, 0]), np.array([7, 2, 4, 0, 6, 1])
+PARTNERS = set(zip(*KNOWN, strict=True))
+
+
+def pairs_of(batches):
+    """Rows of the template, rows of the view and whether they are partners."""
+    for batch in batches:
+        rows = batch.template_rows[batch.pairs[0]], batch.view_rows[batch.pairs[1]]
+        yield list(zip(*rows, batch.known, strict=True))
+
+
+def test_every_pair_is_met_once_in_an_epoch():
+    rng = np.random.RandomState(0)
+    strangers = m.draw_strangers(6, 4, rng)
+    batches = list(pairs_of(m.pair_up(KNOWN, strangers, 10, rng)))
+    assert [len(batch) for batch in batches] == [10, 10, 10]
+    met = sorted(pair for batch in batches for pair in batch)
+    others = zip(KNOWN[0][strangers[0]], KNOWN[1][strangers[1]], strict=True)
+    assert met == sorted([(*p, 1) for p in PARTNERS] + [(*p, 0) for p in others])
+
+
+def test_rows_of_a_batch_are_shared_by_its_pairs():
+    batches = list(m.share_rows(KNOWN, 2, 3, np.random.RandomState(0)))
+    assert [len(batch.view_rows) for batch in batches] == [3, 3]
+    met = list(pairs_of(batches))
+    assert {pair[:2] for batch in met for pair in batch if pair[2]} == PARTNERS
+    for batch, pairs in zip(batches, met, strict=True):
+        strangers = [pair[:2] for pair in pairs if not pair[2]]
+        assert len(set(strangers)) == len(strangers) == 6
+        assert {row for row, _ in strangers} == set(batch.template_rows)
 
 
 def test_batches_are_full_or_alone():
@@ -127,19 +155,19 @@ def make_twins(n=240, k=6):
     return [np.tanh(points @ rng.normal(size=(8, d)) / 6) for d in (12, 10)], y
 
 
-@pytest.mark.parametrize("how", ["greedy", "hungarian"])
-def test_half_of_the_pairs_align_the_classes_of_all_rows(torch, how):
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"batch_size": 128, "epochs": 40, "final_assignment": "greedy"},
+        {"batch_size": 128, "epochs": 40, "final_assignment": "hungarian"},
+        {"batch_size": 40, "epochs": 200, "negatives": "batch"},
+    ],
+)
+def test_half_of_the_pairs_align_the_classes_of_all_rows(torch, parameters):
     Xs, y = make_twins()
     data = unalign(Xs, y, ratio=0.5, random_state=0)
     model = MvCLN(
-        6,
-        hidden=(64,),
-        batch_size=128,
-        n_negatives=10,
-        epochs=40,
-        final_assignment=how,
-        device="cpu",
-        random_state=0,
+        6, hidden=(64,), n_negatives=10, device="cpu", random_state=0, **parameters
     ).fit(data.Xs, aligned=data.n_aligned)
     permutation = model.alignment_.permutations[1]
     np.testing.assert_array_equal(np.sort(permutation), np.arange(240))
@@ -150,10 +178,11 @@ def test_half_of_the_pairs_align_the_classes_of_all_rows(torch, how):
     assert (model.latents_[0] >= 0).all()
 
 
+@pytest.mark.parametrize("negatives", ["fixed", "batch"])
 @pytest.mark.parametrize("n_pairs", [1, 2, 7, 24, 29])
-def test_very_few_pairs_are_enough_to_run(torch, n_pairs):
+def test_very_few_pairs_are_enough_to_run(torch, n_pairs, negatives):
     Xs, _ = make_blobs(widths=(5, 4))
-    model = fit(Xs, n_pairs, epochs=2)
+    model = fit(Xs, n_pairs, epochs=2, negatives=negatives)
     assert np.isfinite(model.objective_).all()
     assert np.isfinite(model.embedding_).all()
 

@@ -15,18 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
-from sklearn.utils import TransformerTags
-from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
-from unaligned.base import NewRowsMixin, ViewClusterer, cluster_rows
+from unaligned.base import (
+    NewRowsMixin,
+    SharedSpaceMixin,
+    ViewClusterer,
+    cluster_rows,
+)
 from unaligned.baselines._deep import Scaling, encode, freeze
 from unaligned.baselines._paired import PAIRED
 from unaligned.kernels.graph_matching import round_matching
 from unaligned.kernels.matching import match_greedy, match_optimal
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import POSITIVE, POSITIVE_INT
-from unaligned.views import Views, check_new_rows, check_reference_view, label
+from unaligned.progress import say
+from unaligned.views import Views, check_reference_view, label
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,8 +41,6 @@ __all__ = [
     "Block",
     "PairTrainedClusterer",
     "State",
-    "draw_blocks",
-    "known_blocks",
     "match_rows",
 ]
 
@@ -161,14 +163,15 @@ def harden(block: Block) -> tuple[Block, NDArray[np.float64]]:
     return Block(block.template_rows, block.view_rows[rows]), confidence
 
 
-class PairTrainedClusterer(NewRowsMixin, ViewClusterer):
+class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     """Train encoders on known pairs, match the other rows by them, and cluster.
 
     Every view has an encoder; all views but the template are trained with it and
     matched to it. What k-means clusters is, for every row of the template, its latent
     point and those of its partners side by side. ``template_`` is ``reference_view``.
 
-    A method supplies `_iterate`, `_align` and the property ``max_iter``, its epochs.
+    A method supplies `_iterate`, `_match`, `_n_weights` and the property ``max_iter``,
+    its epochs.
     """
 
     _accepts_sparse = False
@@ -181,60 +184,43 @@ class PairTrainedClusterer(NewRowsMixin, ViewClusterer):
         """Epochs of all stages."""
 
     @abstractmethod
+    def _match(self, template: Array, view: Array, block: Block) -> Block:
+        """Bring the rows of a block together by their latent points."""
+
     def _align(
         self, latents: list[Array], pairs: KnownPairs, rng: np.random.RandomState
     ) -> dict[int, list[Block]]:
-        """Match the rows of every view but the template by their latent points."""
+        """Match the rows of every view but the template, block by block."""
+        t, size = self.reference_view, self.align_batch_size
+        clamp = self.clamp_known_pairs
+        aligned = {}
+        for i in self._others(latents):
+            blocks = draw_blocks(pairs, i, t, size, clamp, rng)
+            if self.verbose:
+                name = type(self).__name__
+                say(f"[{name}] matching the rows of view {i} in {len(blocks)} blocks")
+            found = [self._match(latents[t], latents[i], block) for block in blocks]
+            aligned[i] = found + (known_blocks(pairs, i, t, size) if clamp else [])
+        return aligned
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags = TransformerTags(preserves_dtype=["float32"])
-        return tags
-
-    def transform(self, X: Any, view: int | str = 0) -> NDArray[np.float32]:
-        """Encode rows of one view.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features of that view)
-        view : int or str, default=0
-            The view that the rows belong to, by index or by name.
-
-        Returns
-        -------
-        latent : ndarray of shape (n_rows, latent_dim)
-            In single precision.
-        """
-        check_is_fitted(self)
-        X, index = check_new_rows(X, estimator=self, view=view)
-        return self._encode_rows(X, index)
-
-    def fit_transform(
-        self, Xs: Any, y: Any = None, *, aligned: Any = None
-    ) -> NDArray[np.float32]:
-        """Fit and return the latent points of the first view, ``latents_[0]``.
-
-        Parameters
-        ----------
-        Xs, y, aligned
-            As in `fit`.
-
-        Returns
-        -------
-        latent : ndarray of shape (n, latent_dim)
-        """
-        self.fit(Xs, y, aligned=aligned)
-        return self.latents_[0]
-
-    def _encode_rows(self, X: Any, view: int) -> NDArray[np.float32]:
+    def _place_rows(self, X: Any, view: int) -> NDArray[np.float32]:
         return self._encoders[view].encode(X.toarray() if sparse.issparse(X) else X)
 
     def _predict_rows(self, X: Any, view: int) -> NDArray[np.intp]:
         # A new row has no partner: it sees its own view's part of the centres.
-        latent = self._encode_rows(X, view)
+        latent = self._place_rows(X, view)
         width = latent.shape[1]
         centers = self.cluster_centers_[:, view * width : (view + 1) * width]
         return np.asarray(pairwise_distances_argmin(latent, centers), dtype=np.intp)
+
+    def _memory_need(self, views: Views) -> float:
+        """Count views in single precision; networks, their gradients and moments."""
+        scaled = sum(n * d * 4 for n, d in zip(views.n_rows, views.widths, strict=True))
+        return scaled + 2 * max(views.n_bytes) + 16 * self._n_weights(views.widths)
+
+    @abstractmethod
+    def _n_weights(self, widths: list[int]) -> int:
+        """Count the weights of all networks, given the columns of the views."""
 
     def _others(self, views: Views | list[Any]) -> Iterator[int]:
         """All views but the template."""

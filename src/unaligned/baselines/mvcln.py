@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.random import sample_without_replacement
 
 from unaligned.base import Iterate
+from unaligned.baselines._contrastive import (
+    Batch,
+    batch_loss,
+    build_encoder,
+    choose_margin,
+    draw_strangers,
+    pair_distances,
+    pair_up,
+    share_rows,
+)
 from unaligned.baselines._deep import (
     adam,
     choose_device,
@@ -26,8 +36,6 @@ from unaligned.baselines._pair_trained import (
     Block,
     PairTrainedClusterer,
     State,
-    draw_blocks,
-    known_blocks,
     match_rows,
 )
 from unaligned.known_pairs import KnownPairs
@@ -36,91 +44,12 @@ from unaligned.views import Views
 
 if TYPE_CHECKING:
     from torch import Tensor
-    from torch.nn import Sequential
 
 __all__ = ["MvCLN"]
 
 Array = NDArray[Any]
-Indices = NDArray[np.intp]
-
-
-class TrainingPairs(NamedTuple):
-    """Rows of the template and of another view, known partners or random strangers."""
-
-    template_rows: Indices
-    view_rows: Indices
-    known: NDArray[np.float32]
-    """1 for partners, 0 for strangers, who may be of one class by chance."""
-
-
-def draw_pairs(
-    of_template: Indices, of_view: Indices, n_strangers: int, rng: np.random.RandomState
-) -> TrainingPairs:
-    """Add strangers to the known pairs: for every row some known rows of the view.
-
-    Its own partner may be among them, as in the authors' program.
-    """
-    n = len(of_template)
-    m = min(n_strangers, n)
-    strangers = [sample_without_replacement(n, m, random_state=rng) for _ in range(n)]
-    return TrainingPairs(
-        np.concatenate([of_template, np.repeat(of_template, m)]),
-        np.concatenate([of_view, of_view[np.concatenate(strangers)]]),
-        np.repeat([1, 0], [n, n * m]).astype(np.float32),
-    )
-
-
-def draw_full_batches(n: int, size: int, rng: np.random.RandomState) -> Indices:
-    """Shuffle n pairs into batches of one size, a row each; what is left over rests."""
-    size = min(size, n)
-    return rng.permutation(n)[: n // size * size].reshape(-1, size)
-
-
-def pair_distances(one: Tensor, other: Tensor) -> Tensor:
-    """‖h − g + 10⁻⁶‖, row by row; the offset keeps its gradient finite at zero."""
-    return (one - other + 1e-6).norm(dim=1)
-
-
-def contrastive_loss(d: Tensor, margin: float) -> Tensor:
-    """Drive strangers apart up to the margin: max(m − d, 0)²."""
-    return (margin - d).clamp(min=0).square()
-
-
-def robust_loss(d: Tensor, margin: float) -> Tensor:
-    """Do so from m/3 on, and draw nearer ones together: d max(m − d, 0)² / m."""
-    return d * contrastive_loss(d, margin) / margin
-
-
-def batch_loss(d: Tensor, known: Tensor, margin: float, robust: bool) -> Tensor:
-    """Half the mean over pairs: d² of partners, the chosen loss of strangers."""
-    apart = (robust_loss if robust else contrastive_loss)(d, margin)
-    return (known * d.square() + (1 - known) * apart).mean() / 2
-
-
-def choose_margin(d: Tensor, known: Tensor) -> float:
-    """Mean distance of partners plus that of strangers, as an integer above 0."""
-    between = d[known == 1].mean() + d[known == 0].mean()
-    return max(1.0, float(round(between.item())))
-
-
-def build_encoder(
-    width: int, hidden: tuple[int, ...], latent: int, dropout: float
-) -> Sequential:
-    """Linear layers with batch normalisation and ReLU; dropout after all but the last.
-
-    Latent points are therefore non-negative.
-    """
-    nn = load_torch().nn
-    layers: list[Any] = []
-    for inputs, outputs in pairwise((width, *hidden, latent)):
-        layers += [
-            nn.Linear(inputs, outputs),
-            nn.BatchNorm1d(outputs),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-        ]
-    encoder: Sequential = nn.Sequential(*layers[:-1])
-    return encoder
+# Goes through the pairs of the template and a view once, in batches.
+Source = Callable[[np.random.RandomState], Iterator[Batch]]
 
 
 class MvCLN(PairTrainedClusterer):
@@ -142,8 +71,12 @@ class MvCLN(PairTrainedClusterer):
         Widths of the hidden layers.
     dropout : float, default=0.2
     n_negatives : int, default=30
-        Strangers for every known row of the template, drawn once among the known rows
-        of the other view; all of them where there are fewer.
+        Strangers for every known row of the template, drawn among the known rows of
+        the other view; all of them where there are fewer.
+    negatives : {"fixed", "batch"}, default="fixed"
+        Strangers are drawn once for the whole fit, and the rows of every pair encoded
+        for themselves; or anew among the rows of each batch, which are encoded once.
+        The latter is not as published, and up to thirty times cheaper.
     margin : float, default=None
         Distance beyond which strangers are left alone. None: from the distances of the
         untrained encoders.
@@ -154,8 +87,10 @@ class MvCLN(PairTrainedClusterer):
     scale : {"none", "minmax", "standard"}, default="none"
         How columns are scaled first.
     learning_rate : float, default=1e-3
-    batch_size : int, default=1024
-        Pairs per step. A last, smaller batch is left out unless it is the only one.
+    batch_size : int, default=None
+        With ``negatives="fixed"`` pairs per step, partners and strangers; with
+        ``"batch"`` partners. None: 1024 or 128. A last, smaller batch is left out
+        unless it is the only one.
     epochs : int, default=80
     final_assignment : {"greedy", "hungarian"}, default="greedy"
         How rows are matched in the end: each in turn with the nearest one that is free;
@@ -208,6 +143,12 @@ class MvCLN(PairTrainedClusterer):
     More than two views have one encoder each; that of the template learns from all
     other views, with one margin for all.
 
+    There are ``n_negatives`` strangers to every partner, so that partners come together
+    only under the robust loss. Where ``robust_from_`` is None or close to ``epochs``,
+    that was too late: with few pairs an epoch is a few steps, and more epochs help.
+    Which classes share a latent point is a matter of the seed; `LabelFreeSearch` with
+    ``n_repeats`` picks one of several fits without labels.
+
     A fit that is interrupted (Ctrl-C) keeps the networks of the last epoch: the
     estimator can be used.
 
@@ -244,10 +185,11 @@ class MvCLN(PairTrainedClusterer):
         "latent_dim": [POSITIVE_INT],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "n_negatives": [POSITIVE_INT],
+        "negatives": [StrOptions({"fixed", "batch"})],
         "margin": [POSITIVE, None],
         "switch_ratio": [POSITIVE],
         "scale": [StrOptions({"none", "minmax", "standard"})],
-        "batch_size": [Interval(Integral, 2, None, closed="left")],
+        "batch_size": [Interval(Integral, 2, None, closed="left"), None],
         "epochs": [POSITIVE_INT],
         "final_assignment": [StrOptions({"greedy", "hungarian"})],
     }
@@ -260,11 +202,12 @@ class MvCLN(PairTrainedClusterer):
         hidden: tuple[int, ...] = (1024, 1024, 1024),
         dropout: float = 0.2,
         n_negatives: int = 30,
+        negatives: str = "fixed",
         margin: float | None = None,
         switch_ratio: float = 1.0,
         scale: str = "none",
         learning_rate: float = 1e-3,
-        batch_size: int = 1024,
+        batch_size: int | None = None,
         epochs: int = 80,
         final_assignment: str = "greedy",
         clamp_known_pairs: bool = True,
@@ -281,6 +224,7 @@ class MvCLN(PairTrainedClusterer):
         self.hidden = hidden
         self.dropout = dropout
         self.n_negatives = n_negatives
+        self.negatives = negatives
         self.margin = margin
         self.switch_ratio = switch_ratio
         self.scale = scale
@@ -302,24 +246,34 @@ class MvCLN(PairTrainedClusterer):
         """Epochs."""
         return self.epochs
 
+    def _memory_need(self, views: Views) -> float:
+        """Add the pairs, of which a row has as many as strangers, and activations."""
+        n_pairs = (len(views) - 1) * views.n_rows[0] * (self.n_negatives + 1)
+        activations = 9 * (self.batch_size or 1024) * sum(self.hidden) * 4
+        return super()._memory_need(views) + 40 * n_pairs + activations
+
+    def _n_weights(self, widths: list[int]) -> int:
+        return sum(
+            inputs * outputs
+            for width in widths
+            for inputs, outputs in pairwise((width, *self.hidden, self.latent_dim))
+        )
+
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate]:
         self._check_pairs(views, pairs)
         state, device = self._start(views, rng)
-        drawn = {}
-        for i in self._others(views):
-            of_view, of_template = pairs.between(i, self.reference_view)
-            drawn[i] = draw_pairs(of_template, of_view, self.n_negatives, rng)
+        sources = {i: self._source(i, pairs, rng) for i in self._others(views)}
         optimizer = adam(state.encoders, self.learning_rate)
         margin, robust_from = self.margin, None
         if margin is None:
             with seeded(rng, device), load_torch().no_grad():
-                margin = choose_margin(*self._train(state, drawn, rng))
+                margin = choose_margin(*self._train(state, sources, rng))
         for epoch in range(1, self.epochs + 1):
             robust = robust_from is not None
             with seeded(rng, device):
-                d, known = self._train(state, drawn, rng, optimizer, margin, robust)
+                d, known = self._train(state, sources, rng, optimizer, margin, robust)
             facts = {"margin_": margin, "robust_from_": robust_from}
             loss = float(batch_loss(d, known, margin, robust))
             yield Iterate(state._replace(attributes=facts), loss, epoch == self.epochs)
@@ -339,27 +293,38 @@ class MvCLN(PairTrainedClusterer):
             ]
         return State([f.to(device) for f in encoders], Xs, scalings), device
 
+    def _source(
+        self, view: int, pairs: KnownPairs, rng: np.random.RandomState
+    ) -> Source:
+        """Where the batches of a view come from."""
+        of_view, of_template = pairs.between(view, self.reference_view)
+        known = of_template, of_view
+        if self.negatives == "batch" and len(of_view) > 1:  # no batch of one row
+            size = self.batch_size or 128
+            return partial(share_rows, known, self.n_negatives, size)
+        strangers = draw_strangers(len(of_view), self.n_negatives, rng)
+        return partial(pair_up, known, strangers, self.batch_size or 1024)
+
     def _train(
         self,
         state: State,
-        drawn: dict[int, TrainingPairs],
+        sources: dict[int, Source],
         rng: np.random.RandomState,
         optimizer: Any = None,
         margin: float = 1.0,
         robust: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        """One epoch over the drawn pairs; without an optimiser, only measure.
+        """One epoch over all pairs; without an optimiser, only measure.
 
         Returns the distances of all pairs, and which of them are known partners.
         """
         t, distances, partners = self.reference_view, [], []
-        for i, pairs in drawn.items():
-            for batch in draw_full_batches(len(pairs.known), self.batch_size, rng):
-                d = pair_distances(
-                    state.encoders[t](state.Xs[t][pairs.template_rows[batch]]),
-                    state.encoders[i](state.Xs[i][pairs.view_rows[batch]]),
-                )
-                known = to_tensor(pairs.known[batch], d.device)
+        for i, source in sources.items():
+            for batch in source(rng):
+                H = state.encoders[t](state.Xs[t][batch.template_rows])
+                other = state.encoders[i](state.Xs[i][batch.view_rows])
+                d = pair_distances(H[batch.pairs[0]], other[batch.pairs[1]])
+                known = to_tensor(batch.known, d.device)
                 if optimizer is not None:
                     optimizer.zero_grad()
                     batch_loss(d, known, margin, robust).backward()
@@ -369,19 +334,5 @@ class MvCLN(PairTrainedClusterer):
         cat = load_torch().cat
         return cat(distances), cat(partners)
 
-    def _align(
-        self, latents: list[Array], pairs: KnownPairs, rng: np.random.RandomState
-    ) -> dict[int, list[Block]]:
-        t, size, clamp = (
-            self.reference_view,
-            self.align_batch_size,
-            self.clamp_known_pairs,
-        )
-        aligned = {}
-        for i in self._others(latents):
-            found = [
-                match_rows(latents[t], latents[i], block, self.final_assignment)
-                for block in draw_blocks(pairs, i, t, size, clamp, rng)
-            ]
-            aligned[i] = found + (known_blocks(pairs, i, t, size) if clamp else [])
-        return aligned
+    def _match(self, template: Array, view: Array, block: Block) -> Block:
+        return match_rows(template, view, block, self.final_assignment)

@@ -7,6 +7,7 @@ rows of the other view as partners of row i of the template.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -37,8 +38,6 @@ from unaligned.baselines._pair_trained import (
     Block,
     PairTrainedClusterer,
     State,
-    draw_blocks,
-    known_blocks,
     match_rows,
 )
 from unaligned.baselines._soft_assignment import (
@@ -48,7 +47,6 @@ from unaligned.baselines._soft_assignment import (
 )
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import NON_NEGATIVE, POSITIVE, POSITIVE_INT
-from unaligned.progress import say
 from unaligned.views import Views
 
 if TYPE_CHECKING:
@@ -259,6 +257,22 @@ class PVC(PairTrainedClusterer):
         """Epochs of the three stages together."""
         return self.pretrain_epochs + self.align_epochs + self.finetune_epochs
 
+    def _memory_need(self, views: Views) -> float:
+        """Add soft assignments, a block of them in the making, and its activations."""
+        n = views.n_rows[0]
+        block = min(self.align_batch_size or n, n)
+        kept = (len(views) - 1) * n * block * 4 * (self.final_assignment == "soft")
+        activations = 8 * block * (2 * sum(self.hidden) + max(views.widths)) * 4
+        return super()._memory_need(views) + kept + max(6 * block**2 * 4, activations)
+
+    def _n_weights(self, widths: list[int]) -> int:
+        latent = self.latent_dim or max(2, self.n_clusters)
+        return sum(
+            2 * inputs * outputs
+            for width in widths
+            for inputs, outputs in pairwise((width, *self.hidden, latent))
+        )
+
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate]:
@@ -337,25 +351,7 @@ class PVC(PairTrainedClusterer):
         optimizer.step()
         return float(total)
 
-    def _align(
-        self, latents: list[Array], pairs: KnownPairs, rng: np.random.RandomState
-    ) -> dict[int, list[Block]]:
-        t, size, clamp = (
-            self.reference_view,
-            self.align_batch_size,
-            self.clamp_known_pairs,
-        )
-        aligned = {}
-        for i in self._others(latents):
-            blocks = draw_blocks(pairs, i, t, size, clamp, rng)
-            if self.verbose:
-                say(f"[PVC] assigning the rows of view {i} in {len(blocks)} blocks")
-            found = [self._assign(latents[t], latents[i], block) for block in blocks]
-            aligned[i] = found + (known_blocks(pairs, i, t, size) if clamp else [])
-        return aligned
-
-    def _assign(self, template: Array, view: Array, block: Block) -> Block:
-        """Assign the rows of a block to each other."""
+    def _match(self, template: Array, view: Array, block: Block) -> Block:
         if self.final_assignment != "soft":
             return match_rows(template, view, block, self.final_assignment)
         device = choose_device(self.device)
