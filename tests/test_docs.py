@@ -46,7 +46,8 @@ def test_every_public_name_has_an_api_entry(module):
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/quickstart.md", "docs/choosing.md"]
+    "page",
+    ["README.md", "docs/quickstart.md", "docs/choosing.md", "docs/long_runs.md"],
 )
 def test_code_on_the_page_runs(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

@@ -84,8 +84,8 @@ class TestWhatComesThrough:
 
         assert check_views(Modalities()).names == ["rna", "atac"]
 
-    def test_huge_finite_numbers_are_finite(self):
-        check_views([np.full((3, 2), 1e308)])
+    def test_huge_numbers_are_welcome_while_their_squares_are_finite(self):
+        check_views([np.full((3, 2), 1e150)])
 
 
 class TestWhatIsTurnedAway:

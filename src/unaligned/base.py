@@ -17,6 +17,8 @@ from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from unaligned.checkpoints import Course, FitCheckpoint, digest
+from unaligned.kernels.memory import available_bytes, in_bytes
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.progress import CallbackSupportMixin, FitProgress
 from unaligned.saving import SavingMixin
@@ -50,7 +52,8 @@ class ViewClusterer(
     A method supplies two things: `_iterate`, its solver as a generator of iterates, and
     `_describe`, which turns a state into fitted attributes. Its constructor has at
     least the parameters ``n_clusters``, ``view_sizes``, ``random_state`` and
-    ``verbose``, and ``max_iter`` and ``tol`` if it iterates.
+    ``verbose``, and ``max_iter`` and ``tol`` if it iterates. One with a parameter
+    ``checkpoint`` also supplies `_plain_state` and `_go_on`.
     """
 
     _accepts_sparse = True
@@ -84,46 +87,89 @@ class ViewClusterer(
         self.n_features_per_view_ = views.widths
         self.n_features_in_ = sum(views.widths)
 
+        max_iter = getattr(self, "max_iter", 1)
+        progress = FitProgress(self, Xs, max_iter)
+        with FitCheckpoint(self, views, pairs) as checkpoint:
+            course, solver = self._set_out(views, pairs, checkpoint.read())
+            pairs = KnownPairs(course.identities)
+            objectives = list(course.objectives)
+
+            def fitted() -> dict[str, Any]:
+                attributes = self._describe(iterate.state, views, pairs, course.seed)
+                if objectives:
+                    attributes["objective_"] = np.array(objectives)
+                return attributes | {
+                    "n_iter_": iteration,
+                    "converged_": iterate.converged,
+                }
+
+            for iteration in range(course.n_iter + 1, max_iter + 1):
+                progress.begin_iteration()
+                try:
+                    iterate = next(solver)
+                except KeyboardInterrupt as interruption:
+                    iteration -= 1
+                    if iteration > course.n_iter:
+                        self._keep(fitted())
+                        interruption.add_note(
+                            f"{type(self).__name__} keeps what it had after iteration "
+                            f"{iteration} of {max_iter}: it is fitted and can be used."
+                        )
+                    raise
+                if iterate.objective is not None:
+                    objectives.append(iterate.objective)
+                stopped = progress.end_iteration(iteration, iterate.objective, fitted)
+                if stopped or iterate.converged or iteration == max_iter:
+                    break
+                reached = course._replace(n_iter=iteration, objectives=objectives)
+                checkpoint.keep(reached, iterate.state)
+            self._keep(fitted())
+        progress.end()
+        if not self.converged_ and not stopped:
+            self._warn_unconverged(objectives)
+        return self
+
+    def _set_out(
+        self, views: Views, pairs: KnownPairs, course: Course | None
+    ) -> tuple[Course, Iterator[Iterate]]:
+        """Begin a fit, or go on with one that was stopped."""
+        if course is not None:
+            self.n_clusters_ = course.n_clusters
+            self._ask_for_memory(views)
+            pairs = KnownPairs(course.identities)
+            solver = self._go_on(views, pairs, course.state, course.n_iter)
+            return course._replace(state={}), solver  # nobody else is to hold it
         rng = check_random_state(self.random_state)
         # Drawn before the solver draws, so that a callback's look at the labels of an
         # unfinished fit changes nothing in the rest of it.
         seed = int(rng.randint(np.iinfo(np.int32).max))
         self.n_clusters_ = self._count_clusters(views, rng)
-        max_iter = getattr(self, "max_iter", 1)
-        progress = FitProgress(self, Xs, max_iter)
+        self._ask_for_memory(views)
         pairs = self._learn_pairs(views, pairs, rng)
-        solver = self._iterate(views, pairs, rng)
-        objectives: list[float] = []
+        course = Course(seed, self.n_clusters_, pairs.identities)
+        return course, self._iterate(views, pairs, rng)
 
-        def fitted() -> dict[str, Any]:
-            attributes = self._describe(iterate.state, views, pairs, seed)
-            if objectives:
-                attributes["objective_"] = np.array(objectives)
-            return attributes | {"n_iter_": iteration, "converged_": iterate.converged}
+    def _ask_for_memory(self, views: Views) -> None:
+        """Refuse a fit for which there is not enough memory before it takes any."""
+        needed, free = self._memory_need(views), available_bytes()
+        if needed > free:
+            raise MemoryError(
+                f"{type(self).__name__} needs about {in_bytes(needed)} for "
+                f"{len(views)} views of {max(views.n_rows):,} rows, beside the views "
+                f"themselves, and {in_bytes(free)} are free. {self._ways_out(views)}"
+            )
 
-        for iteration in range(1, max_iter + 1):
-            progress.begin_iteration()
-            try:
-                iterate = next(solver)
-            except KeyboardInterrupt as interruption:
-                iteration -= 1
-                if iteration > 0:
-                    self._keep(fitted())
-                    interruption.add_note(
-                        f"{type(self).__name__} keeps what it had after iteration "
-                        f"{iteration} of {max_iter}: it is fitted and can be used."
-                    )
-                raise
-            if iterate.objective is not None:
-                objectives.append(iterate.objective)
-            stopped = progress.end_iteration(iteration, iterate.objective, fitted)
-            if stopped or iterate.converged:
-                break
-        self._keep(fitted())
-        progress.end()
-        if not self.converged_ and not stopped:
-            self._warn_unconverged(objectives)
-        return self
+    @abstractmethod
+    def _memory_need(self, views: Views) -> float:
+        """Bytes that a fit takes at its peak, beside its views; see `benchmarks`."""
+
+    def _ways_out(self, views: Views) -> str:
+        """Say what to do where memory is short."""
+        lighter = "pass float32 views, which take half, " * (views.itemsize > 4)
+        return (
+            f"Take a sample of the rows, {lighter}or use unaligned.distributed.PAVuC, "
+            "which leaves views on disk."
+        )
 
     def _keep(self, attributes: dict[str, Any]) -> None:
         for name, value in attributes.items():
@@ -218,6 +264,20 @@ class ViewClusterer(
         self, state: Any, views: Views, pairs: KnownPairs, seed: int
     ) -> dict[str, Any]:
         """Fitted attributes of a state; ``seed`` is for k-means."""
+
+    def _plain_state(self, state: Any) -> dict[str, Any]:
+        """Give what of a state goes into a checkpoint, as arrays and numbers."""
+        raise NotImplementedError
+
+    def _go_on(
+        self, views: Views, pairs: KnownPairs, state: dict[str, Any], n_iter: int
+    ) -> Iterator[Iterate]:
+        """Run the solver from a plain state, reached after so many iterations."""
+        raise NotImplementedError
+
+    def _digest_views(self, views: Views) -> list[str]:
+        """Text by which a checkpoint knows each view again."""
+        return [digest(X) for X in views.arrays]
 
     def _warn_unconverged(self, objectives: list[float]) -> None:
         before, after = objectives[-2:] if len(objectives) > 1 else (np.nan, np.nan)

@@ -1,10 +1,11 @@
 """Models on disk: a zip file of arrays and one manifest, with no code in it.
 
 The manifest is JSON: the version of the format, the version of the library, and the
-model as a tree. Numbers, text, ``None`` and lists stand for themselves; anything else
-is an object with one key that names its type. Types come from a fixed list, and so do
-classes. Arrays lie beside the manifest in NumPy's format, without pickle, and without
-compression, so that they never ask for more memory than the file is long.
+model, or the checkpoint of a fit, as a tree. Numbers, text, ``None`` and lists stand
+for themselves; anything else is an object with one key that names its type. Types come
+from a fixed list, and so do classes. Arrays lie beside the manifest in NumPy's format,
+without pickle, and without compression, so that they never ask for more memory than the
+file is long.
 """
 
 import dataclasses
@@ -29,10 +30,10 @@ from unaligned.archives import (
     write_array,
 )
 
-__all__ = ["FORMAT", "SavingMixin", "load"]
+__all__ = ["FORMAT", "SavingMixin", "load", "read_whole", "write_whole"]
 
 FORMAT = 1  # goes up whenever an older version could misread what is written
-KIND = "unaligned model"
+KINDS = {"model": "unaligned model", "checkpoint": "unaligned checkpoint"}
 MANIFEST = "manifest.json"
 
 # Packages whose public estimators can be saved.
@@ -81,15 +82,7 @@ class SavingMixin:
         path : path
             An existing file is replaced.
         """
-        with whole_file(path) as file, zipfile.ZipFile(file, "w") as archive:
-            manifest = {
-                "kind": KIND,
-                "format": FORMAT,
-                "version": __version__,
-                "model": Writer(archive).pack(self),
-            }
-            text = json.dumps(manifest, indent=1, allow_nan=False)
-            archive.writestr(zipfile.ZipInfo(MANIFEST, EPOCH), text)
+        write_whole(path, "model", self)
 
     def _saved_state(self) -> dict[str, Any]:
         """Say what a fit left behind, by attribute."""
@@ -134,38 +127,69 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> (unaligned.load(path).labels_ == model.labels_).all()
     np.True_
     """
+    return read_whole(path, "model", SavingMixin)
+
+
+def write_whole(path: str | os.PathLike[str], kind: str, content: Any) -> None:
+    """Write a model or a checkpoint; the file appears when it is complete."""
+    with whole_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+        manifest = {
+            "kind": KINDS[kind],
+            "format": FORMAT,
+            "version": __version__,
+            kind: Writer(archive).pack(content),
+        }
+        text = json.dumps(manifest, indent=1, allow_nan=False)
+        archive.writestr(zipfile.ZipInfo(MANIFEST, EPOCH), text)
+
+
+def read_whole(path: str | os.PathLike[str], kind: str, expected: type) -> Any:
+    """Read what `write_whole` wrote, or say what is wrong with the file."""
     version = __version__
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 check_sizes(archive, os.path.getsize(path))
                 manifest = json.loads(archive.read(MANIFEST))
-                if manifest["kind"] != KIND:
+                if manifest["kind"] != KINDS[kind]:
                     raise ValueError(f"it holds a {manifest['kind']!r}")
                 version, form = manifest["version"], manifest["format"]
                 if form > FORMAT:
                     raise ValueError(f"formats up to {FORMAT} are known, not {form}")
-                model = Reader(archive).unpack(manifest["model"])
-                if not isinstance(model, SavingMixin):
-                    raise ValueError(f"it holds a {type(model).__name__}")
-                return model
+                content = Reader(archive).unpack(manifest[kind])
+                if not isinstance(content, expected):
+                    raise ValueError(f"it holds a {type(content).__name__}")
+                return content
         # A hostile file can make any part of the reading fail in any way.
         except Exception as error:
-            raise ValueError(_complaint(path, version, error)) from error
+            raise ValueError(_complaint(path, kind, version, error)) from error
 
 
-def _complaint(path: Any, version: Any, error: Exception) -> str:
+# What to do about a file that cannot be read, written by this version or by another.
+WAYS_OUT = {
+    "model": (
+        "Save the model again with model.save(path)",
+        "Use the version it was saved with, or fit and save the model again",
+    ),
+    "checkpoint": (
+        "Name another file as checkpoint, or delete this one to start anew",
+        "Go on with the version that wrote it, or delete it to start anew",
+    ),
+}
+
+
+def _complaint(path: Any, kind: str, version: Any, error: Exception) -> str:
     """Say why a file cannot be read, and the way out."""
     why = str(error).rstrip(".") or type(error).__name__
+    again, other_version = WAYS_OUT[kind]
     if version == __version__:
         return (
-            f"{path} is not a model that unaligned {__version__} can read, or it is "
-            f"damaged: {why}. Save the model again with model.save(path)."
+            f"{path} is not a {kind} that unaligned {__version__} can read, or it is "
+            f"damaged: {why}. {again}."
         )
     return (
         f"{path} was saved by unaligned {version}, and unaligned {__version__} cannot "
-        f"read it: {why}. Use the version it was saved with, or fit and save the model "
-        "again."
+        f"read it: {why}. {other_version}."
     )
 
 

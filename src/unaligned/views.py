@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from unaligned.kernels.memory import bytes_of
+
 __all__ = [
     "Views",
     "as_floats",
@@ -28,6 +30,9 @@ __all__ = [
 ACCEPT_UNEQUAL_ROWS: tuple[str, ...] = ("SAVuC", "CMVNMF")
 
 FLOATS = (np.float64, np.float32)
+
+# Methods add up squares: so many times the sum of all in a view must be finite.
+ROOM_FOR_SUMS = 1000.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,16 @@ class Views:
     def widths(self) -> list[int]:
         """Columns of each view."""
         return [X.shape[1] for X in self.arrays]
+
+    @property
+    def n_bytes(self) -> list[int]:
+        """Memory of each view."""
+        return [bytes_of(X) for X in self.arrays]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number."""
+        return int(self.arrays[0].dtype.itemsize)
 
 
 def check_views(
@@ -106,6 +121,9 @@ def check_views(
     dtype = np.result_type(*arrays)
     arrays = [X.astype(dtype, copy=False) for X in arrays]
     views = Views(arrays, [str(name) for name, _ in named])
+    if len(set(views.names)) < len(views):
+        twice = next(name for name in views.names if views.names.count(name) > 1)
+        raise ValueError(f"Two views are called {twice!r}. Give each its own name.")
     if equal_rows and len(set(views.n_rows)) > 1:
         raise ValueError(_unequal_rows(views, estimator))
     return views
@@ -123,7 +141,7 @@ def check_new_rows(X: Any, *, estimator: Any, view: Any) -> tuple[Any, int]:
             f"view={view!r} is none of the {len(widths)} views this estimator was "
             f"fitted on. Use an index below {len(widths)} or one of {names}."
         )
-    X = _off_device(X)
+    X = _plain(X)
     if len(widths) == 1 and _named_views(X) is None:
         # scikit-learn's own wording for width and column names.
         X = validate_data(estimator, X, reset=False, **_READ)
@@ -186,7 +204,7 @@ def _named_views(Xs: Any) -> list[tuple[Any, Any]] | None:
         named = list(Xs.items())
     elif isinstance(Xs, list | tuple):
         depths = [len(_shape(X)) for X in Xs]
-        if Xs and max(depths) < 2 and not any(isinstance(X, np.ndarray) for X in Xs):
+        if Xs and max(depths) < 2 and not any(getattr(X, "ndim", 0) == 1 for X in Xs):
             return None  # a nested list of numbers: one array
         if Xs and max(depths) < 2:
             raise ValueError(
@@ -219,10 +237,21 @@ def _complain_if_sparse(named: list[tuple[Any, Any]], estimator: Any) -> None:
 
 
 def _check_single(X: Any, estimator: Any) -> Any:
-    X = _off_device(X)
-    if estimator is None:
-        return check_array(X, **_READ)
-    return validate_data(estimator, X, **_READ)
+    X = _plain(X)
+    if _holds_dates(X):  # scikit-learn would count their nanoseconds
+        return _to_array(X, "Xs")
+    try:
+        with np.errstate(over="ignore"):  # what overflows is infinite, and told so
+            if estimator is None:
+                return check_array(X, **_READ)
+            return validate_data(estimator, X, **_READ)
+    except OverflowError:
+        raise ValueError(_too_large("Xs")) from None
+
+
+def _holds_dates(X: Any) -> bool:
+    types = X.dtypes if hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    return any(getattr(kind, "kind", None) in ("m", "M") for kind in types)
 
 
 def _split_columns(X: Any, view_sizes: Any) -> list[tuple[Any, Any]]:
@@ -233,10 +262,10 @@ def _split_columns(X: Any, view_sizes: Any) -> list[tuple[Any, Any]]:
         raise ValueError(
             f"view_sizes={view_sizes!r} must list the columns of each view, all ≥ 1."
         )
-    if sizes.sum() != X.shape[1]:
+    if (total := sum(map(int, sizes))) != X.shape[1]:
         raise ValueError(
-            f"view_sizes={list(map(int, sizes))} adds up to {sizes.sum()} columns, but "
-            f"the array has {X.shape[1]}."
+            f"view_sizes={list(map(int, sizes))} adds up to {total} columns, but the "
+            f"array has {X.shape[1]}."
         )
     ends = np.cumsum(sizes)
     return [
@@ -247,7 +276,7 @@ def _split_columns(X: Any, view_sizes: Any) -> list[tuple[Any, Any]]:
 
 def _check_matrix(X: Any, label: str) -> Any:
     """One view as a finite float matrix."""
-    X = _off_device(X)
+    X = _plain(X)
     if hasattr(X, "obs_names") and hasattr(X, "X"):  # AnnData
         X = X.X
     if not sparse.issparse(X):
@@ -255,7 +284,7 @@ def _check_matrix(X: Any, label: str) -> Any:
     X = as_floats(X, label)
     if sparse.issparse(X):
         X = X.tocsr()
-    _check_finite(X, label)
+    _check_numbers(X, label)
     return X
 
 
@@ -277,12 +306,15 @@ def as_floats(X: Any, label: str) -> Any:
             f"{label} has no {what}: its shape is {X.shape}. Leave it out."
         )
     if X.dtype not in FLOATS:
-        X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
+        with np.errstate(over="ignore"):  # what overflows is infinite, and told so
+            X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
     return X
 
 
-def _off_device(X: Any) -> Any:
-    """Return a tensor of torch, wherever it was, as an array; others as they are."""
+def _plain(X: Any) -> Any:
+    """Take a tensor off its device, and the masked values out of a masked array."""
+    if np.ma.isMaskedArray(X) and X.dtype.kind in "biuf":
+        return np.ma.filled(X.astype(np.result_type(X, np.float32)), np.nan)
     if not hasattr(X, "detach"):
         return X
     X = X.detach().cpu()
@@ -300,6 +332,8 @@ def _to_array(X: Any, label: str) -> NDArray[Any]:
     if array.dtype.kind == "O":
         try:
             return array.astype(np.float64)
+        except OverflowError:
+            raise ValueError(_too_large(label)) from None
         except (TypeError, ValueError):
             pass
     row, value = next(
@@ -307,8 +341,9 @@ def _to_array(X: Any, label: str) -> NDArray[Any]:
         ((), array.dtype),
     )
     where = f" at row {row[0]}, column {row[1]}" if len(row) == 2 else ""
+    text = repr(value) if len(repr(value)) < 80 else f"{repr(value)[:75]} …"
     raise ValueError(
-        f"{label} holds {value!r} ({type(value).__name__}){where}, which is not a "
+        f"{label} holds {text} ({type(value).__name__}){where}, which is not a "
         "number. Encode text and categories first, e.g. with "
         "sklearn.feature_extraction.text.TfidfVectorizer or "
         "sklearn.preprocessing.OneHotEncoder, or drop the column."
@@ -325,14 +360,30 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _check_finite(X: Any, label: str) -> None:
+def _too_large(label: str) -> str:
+    return f"{label} holds an integer beyond float64. Measure it in larger units."
+
+
+def _check_numbers(X: Any, label: str) -> None:
+    """Complain about values that are not finite, or whose squares are not."""
     values = X.data if sparse.issparse(X) else X
-    with np.errstate(all="ignore"):
-        if np.isfinite(values.sum()):  # one pass, no temporary: the usual case
-            return
-    bad = ~np.isfinite(values)
-    if not bad.any():  # the sum overflowed, the entries did not
+    if values.size == 0:  # a sparse matrix of zeros
         return
+    lowest, highest = values.min(), values.max()  # NaN if there is any
+    if not (np.isfinite(lowest) and np.isfinite(highest)):
+        _complain_of_infinity(X, values, label)
+    largest = max(-float(lowest), float(highest))
+    if largest > np.sqrt(float(np.finfo(X.dtype).max) / ROOM_FOR_SUMS / values.size):
+        precise = " It fits into float64: X.astype(float)."
+        raise ValueError(
+            f"{label} holds values as large as {largest:.3g}: sums of their squares do "
+            f"not fit into {X.dtype}. Measure it in larger units, as in X / "
+            f"abs(X).max().{precise if X.dtype == np.float32 else ''}"
+        )
+
+
+def _complain_of_infinity(X: Any, values: NDArray[Any], label: str) -> None:
+    bad = ~np.isfinite(values)
     if sparse.issparse(X):
         X = X.tocoo()
         rows, columns = X.row[bad], X.col[bad]

@@ -7,6 +7,7 @@ import pytest
 from conftest import make_blobs
 from scipy import sparse
 
+from unaligned import base
 from unaligned.baselines import UPMGCSM, upmgcsm
 from unaligned.baselines.upmgcsm import (
     Match,
@@ -256,10 +257,10 @@ def test_no_more_memory_is_taken_than_asked_for(learner, n_views, aligned, monke
 
 
 def test_memory_is_asked_for_first(blobs, monkeypatch):
-    monkeypatch.setattr(upmgcsm, "available_bytes", lambda: 1e5)
+    monkeypatch.setattr(base, "available_bytes", lambda: 1e5)
     with pytest.raises(MemoryError) as caught:
         UPMGCSM(3).fit(blobs[0])
-    for words in ("60 rows", "3 views", "0.0 GB are available", "sample", "PAVuC"):
+    for words in ("60 rows", "3 views", "0.1 MB are free", "sample", "PAVuC"):
         assert words in str(caught.value)
 
 

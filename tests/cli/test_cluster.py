@@ -165,14 +165,19 @@ def test_paper_method_gets_centred_columns_and_the_means_are_kept(tmp_path, blob
     assert bool(summary["notes"]) is not summary["converged"]
 
 
-def test_number_of_clusters_is_chosen_where_nobody_says_it(files, tmp_path):
+@pytest.mark.parametrize(
+    "method", [["LMVSC"], ["PAVuC", "--k", "auto"], ["SAVuC", "--effort", "quick"]]
+)
+def test_number_of_clusters_is_chosen_where_nobody_says_it(files, tmp_path, method):
     out = tmp_path / "out"
-    result = run("cluster", *files, "--method", "LMVSC", "--no-report", "-o", out)
+    result = run("cluster", *files, "--method", *method, "--no-report", "-o", out)
     assert result.exit_code == 0, result.output
     summary = summary_of(out)
     chosen = unaligned.selection.select_n_clusters(read_views(files).Xs).n_clusters
     assert summary["n_clusters"] == chosen
     assert f"number of clusters, {chosen}, was chosen" in result.stdout
+    model = unaligned.load(out / "clusters.model")
+    assert len(np.unique(model.labels_)) <= model.n_clusters == chosen
 
 
 @pytest.mark.parametrize("header", ["a,c", "c.csv,a.csv", "a;c", "c\ta"])
@@ -234,7 +239,7 @@ def test_pairs_may_name_ids_as_the_results_spell_them(tmp_path, blobs):
         ("a,b\na1\n", "line 2: there are 1 cells, but 2 views"),
         ("a,b\na1,b1\na2,z\n", "line 3: 'z' is no id (such as 'b0') of view 'b'"),
         ("a,b\n0,60\n", "'60' is no id (such as 'b0') and no row number (0 to 59)"),
-        ("a,b\na1,b1\na1,b2\n", "contradict each other"),
+        ("a,b\na1,b1\na1,b2\n", "Known pairs contradict each other"),
         ('a,b\n"a1,b1\n', "is no table of text"),
     ],
 )
@@ -303,6 +308,7 @@ def test_hostile_names_reach_no_terminal_and_no_other_file(tmp_path, blobs):
         (["{a}", "{short}", *FAST], "needs equally many"),
         (["{a}", "{b}", *FAST, "--label-column", "x"], "No file has the column 'x'"),
         (["{a}", "{b}", *FAST, "--id-column", "x"], "there is no column 'x'"),
+        (["{a}", "{b}", *FAST, "--exclude", "x"], "no column 'x' to exclude"),
         (["{a}", "{twice}", *FAST], "--id-column none"),
         (["{a}", "{latin}", *FAST], "--encoding 'latin-1'"),
     ],
@@ -414,9 +420,10 @@ def test_folders_that_hold_other_things_are_left_alone(files, tmp_path):
     (out / "summary.json").write_text(json.dumps(summary))
     assert run("cluster", *files, *FAST, "--force", "-o", out).exit_code == 0
     assert victim.read_text() == "mine"
-    result = run("cluster", *files, *FAST, "-o", victim)
-    assert result.exit_code == 1
-    assert "is a file" in result.stderr
+    for below in (victim, victim / "out"):
+        result = run("cluster", *files, *FAST, "-o", below)
+        assert result.exit_code == 1
+        assert "victim is a file; name a folder with --output" in result.stderr
 
 
 @pytest.mark.parametrize("earlier", [False, True])
@@ -491,3 +498,19 @@ def test_modalities_of_a_mudata_file_are_views_and_shared_names_are_pairs(
     assert set(summary_of(out)["files"]) == {path.name for path in out.iterdir()}
     ids = [line["id"] for line in read_csv(out / atac["labels"])]
     assert ids == [f"cell{row}" for row in range(20, 80)]
+
+
+@pytest.mark.filterwarnings("default")
+def test_row_numbers_of_a_mudata_file_are_no_pairs(tmp_path, blobs):
+    h5py = pytest.importorskip("h5py", reason="needs the extra 'io'")
+    with h5py.File(tmp_path / "cells.h5mu", "w") as file:
+        for name, X in zip(("rna", "atac"), blobs[0], strict=False):
+            cells = file.create_group(f"mod/{name}")
+            cells["X"] = X
+            for frame, n in zip(("obs", "var"), X.shape, strict=True):
+                cells[f"{frame}/_index"] = [str(row) for row in range(n)]
+                cells[frame].attrs["_index"] = "_index"
+    result = run("cluster", tmp_path / "cells.h5mu", *FAST, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "say --match-ids." in result.stdout
+    assert [v["known_matches"] for v in summary_of(tmp_path / "out")["views"]] == [0, 0]

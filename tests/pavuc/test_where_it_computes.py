@@ -179,3 +179,17 @@ def test_without_gpu_the_estimator_says_so(blobs):
         pytest.skip("there is a GPU")
     with pytest.raises(RuntimeError, match="needs a GPU"):
         PAVuC(3, device="cuda").fit(blobs[0])
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif("no_gpu()", reason="needs a GPU")
+def test_a_gpu_without_memory_comes_with_figures():
+    torch = pytest.importorskip("torch")
+    Xs = [np.random.default_rng(i).normal(size=(20_000, 300)) for i in range(2)]
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction(1e-4)
+    try:
+        with pytest.raises(MemoryError, match=r"GB are free, and that is too little"):
+            PAVuC(3, max_iter=2, device="cuda").fit(Xs)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, solve
+from scipy.linalg import eigh, svd
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.simplex import project_simplex
@@ -48,25 +48,16 @@ def lsr_graph(X: Array, lam: float) -> ViewGraph:
     ViewGraph
         Symmetric part of the positive part of Z, and ‖X − Zᵀ X‖².
     """
-    shrunk = _shrink(X, lam)
-    leverage = np.einsum("jh,jh->j", shrunk, X)
-    left = np.maximum(1 - leverage, np.finfo(X.dtype).eps)
-    # X − HX = λ X (XᵀX + λI)⁻¹, which no rounding makes negative.
-    error = np.sum((lam * np.linalg.norm(shrunk, axis=1) / left) ** 2)
-    hat = shrunk @ X.T
+    # By singular values: beside large X, XᵀX + λI can be singular to the last digit.
+    directions, extents, _ = svd(X, full_matrices=False)
+    kept = extents**2 / (extents**2 + lam)
+    lost = lam * extents / (extents**2 + lam)  # of X − HX = λ X (XᵀX + λI)⁻¹
+    left = np.maximum(1 - directions**2 @ kept, np.finfo(X.dtype).eps)
+    error = np.sum(directions**2 @ lost**2 / left**2)
+    hat = (directions * kept) @ directions.T
     np.maximum(hat, 0, out=hat)
     np.fill_diagonal(hat, 0)
     return ViewGraph(_symmetric_part(hat / left), float(error))
-
-
-def _shrink(X: Array, lam: float) -> Array:
-    """X (XᵀX + λI)⁻¹ = (XXᵀ + λI)⁻¹ X, by the smaller of the two systems."""
-    n, d = X.shape
-    if d <= n:
-        shrunk = solve(X.T @ X + lam * np.eye(d), X.T, assume_a="pos").T
-    else:
-        shrunk = solve(X @ X.T + lam * np.eye(n), X, assume_a="pos")
-    return np.asarray(shrunk)
 
 
 def gmc_graph(X: Array, n_clusters: int) -> ViewGraph:

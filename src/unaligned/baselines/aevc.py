@@ -20,6 +20,7 @@ from unaligned.kernels.scaling import standardize, unit_rows
 from unaligned.kernels.simplex_qp import solve_simplex_qp
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import NON_NEGATIVE, POSITIVE_INT
+from unaligned.views import Views
 
 __all__ = ["AEVC"]
 
@@ -312,6 +313,12 @@ class AEVC(PairedRowsClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
+
+    def _memory_need(self, views: Views) -> float:
+        """Count views z-scored, as one matrix, and its copy for k-means; graphs."""
+        n, m = views.n_rows[0], self.n_anchors or 2 * self.n_clusters
+        graphs = len(views) * n * m * views.itemsize
+        return 4 * sum(views.n_bytes) + graphs + 75 * n * m
 
     def _iterate_rows(
         self, Xs: list[Any], rng: np.random.RandomState

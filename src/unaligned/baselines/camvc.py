@@ -21,6 +21,7 @@ from unaligned.kernels.residual import squared_residual, sum_of_squares
 from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.view_weights import power_weights
 from unaligned.parameters import ITERATIVE, POSITIVE, POSITIVE_INT
+from unaligned.views import Views
 
 __all__ = ["CAMVC"]
 
@@ -232,6 +233,13 @@ class CAMVC(PairedRowsClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
+
+    def _memory_need(self, views: Views) -> float:
+        """Count views side by side and scaled; codes, and what they are solved from."""
+        m = self.anchors_per_cluster * self.n_clusters
+        codes = views.n_rows[0] * m * views.itemsize
+        of_views = sum(views.n_bytes)
+        return max(2 * of_views + 4 * codes, of_views + 10 * codes)
 
     def _iterate_rows(
         self, Xs: list[Any], rng: np.random.RandomState

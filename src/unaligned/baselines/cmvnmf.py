@@ -72,8 +72,8 @@ def make_nonnegative(X: Any, how: str, name: str) -> Any:
             f"{label(name)} is sparse with the negative entry {lowest:.3g}, and "
             'nonnegative="shift" would make it dense. Use nonnegative="split".'
         )
-    total = X.sum(dtype=np.float64)
-    return X * X.dtype.type(X.shape[0] / total) if total > 0 else X
+    total = X.dtype.type(X.sum(dtype=np.float64))
+    return X / total * X.dtype.type(X.shape[0]) if total > 0 else X
 
 
 def link_matrix(ends: Indices, n: int) -> Any:
@@ -279,6 +279,12 @@ class CMVNMF(ViewClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
+
+    def _memory_need(self, views: Views) -> float:
+        """Count non-negative views, one of them in the making; memberships of all."""
+        memberships = sum(views.n_rows) * self.n_clusters * views.itemsize
+        halves = 2 if self.nonnegative == "split" else 1
+        return halves * (sum(views.n_bytes) + max(views.n_bytes)) + 5 * memberships
 
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState

@@ -19,6 +19,7 @@ from unaligned.kernels.scaling import standardize
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import ITERATIVE, NON_NEGATIVE, POSITIVE, POSITIVE_INT
+from unaligned.views import Views
 
 __all__ = ["FDAGF"]
 
@@ -204,6 +205,14 @@ class FDAGF(PairedRowsClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
+
+    def _memory_need(self, views: Views) -> float:
+        """Count views side by side and z-scored; graphs, fused in float64."""
+        views_twice = 2 * sum(views.n_bytes) + max(views.n_bytes)
+        m = self.n_clusters * self.n_scales * (self.n_scales + 1) // 2
+        weights = len(views) * views.n_rows[0] * m
+        fusing = (views.itemsize + 16) * weights
+        return max(views_twice, sum(views.n_bytes) + fusing)
 
     def _iterate_rows(
         self, Xs: list[Array], rng: np.random.RandomState

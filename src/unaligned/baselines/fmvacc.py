@@ -22,6 +22,7 @@ from unaligned.kernels.scaling import standardize, unit_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import ITERATIVE, NON_NEGATIVE, POSITIVE_INT
+from unaligned.views import Views
 
 __all__ = ["FMVACC"]
 
@@ -211,6 +212,14 @@ class FMVACC(PairedRowsClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
+
+    def _memory_need(self, views: Views) -> float:
+        """Count views side by side and z-scored; graphs before and after a step."""
+        views_twice = 2 * sum(views.n_bytes) + max(views.n_bytes)
+        m, v = self.n_anchors or self.n_clusters, len(views)
+        graph = views.n_rows[0] * m * views.itemsize
+        later = sum(views.n_bytes) + (2 * v + 6) * graph
+        return max(views_twice + 2 * v * graph, later)
 
     def _iterate_rows(
         self, Xs: list[Any], rng: np.random.RandomState

@@ -23,6 +23,7 @@ from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.kernels.view_weights import power_weights
 from unaligned.parameters import ITERATIVE
+from unaligned.views import Views
 
 __all__ = ["FPMVSCAG"]
 
@@ -232,6 +233,12 @@ class FPMVSCAG(PairedRowsClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
+
+    def _memory_need(self, views: Views) -> float:
+        """Count views side by side and z-scored; then latent points and graphs."""
+        views_twice = 2 * sum(views.n_bytes) + max(views.n_bytes)
+        graph = views.n_rows[0] * self.n_clusters * views.itemsize
+        return max(views_twice, sum(views.n_bytes) + (len(views) + 9) * graph)
 
     def _iterate_rows(
         self, Xs: list[Any], rng: np.random.RandomState

@@ -15,6 +15,7 @@ from unaligned.kernels.residual import squared_residual, sum_of_squares
 from unaligned.kernels.simplex_qp import solve_simplex_qp
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import POSITIVE, POSITIVE_INT
+from unaligned.views import Views
 
 __all__ = ["LMVSC"]
 
@@ -133,6 +134,12 @@ class LMVSC(PairedRowsClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
+
+    def _memory_need(self, views: Views) -> float:
+        """Count views side by side; k-means on one, or programs in float64."""
+        n, m = views.n_rows[0], self.n_anchors or self.n_clusters
+        programs = len(views) * n * m * views.itemsize + 100 * n * m
+        return sum(views.n_bytes) + max(2 * max(views.n_bytes), programs)
 
     def _iterate_rows(
         self, Xs: list[Any], rng: np.random.RandomState

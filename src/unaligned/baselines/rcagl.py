@@ -24,6 +24,7 @@ from unaligned.kernels.scaling import standardize, unit_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import ITERATIVE, NON_NEGATIVE, POSITIVE_INT
+from unaligned.views import Views
 
 __all__ = ["RCAGL"]
 
@@ -226,6 +227,13 @@ class RCAGL(PairedRowsClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
+
+    def _memory_need(self, views: Views) -> float:
+        """Count views side by side and z-scored; graphs, one split in float64."""
+        views_twice = 2 * sum(views.n_bytes) + max(views.n_bytes)
+        weights = views.n_rows[0] * (self.n_anchors or 3 * self.n_clusters)
+        splitting = (2 * len(views) + 2) * views.itemsize * weights + 112 * weights
+        return max(views_twice, sum(views.n_bytes) + splitting)
 
     def _iterate_rows(
         self, Xs: list[Array], rng: np.random.RandomState

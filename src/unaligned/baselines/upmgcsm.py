@@ -328,7 +328,6 @@ class UPMGCSM(ViewClusterer):
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate]:
-        self._ask_for_memory(views)
         room = 8 * LEARNING[self.learner] * views.n_rows[0] ** 2
         learned = in_threads(self._learn, views.arrays, room)
         graphs = [graph.weights for graph in learned]
@@ -347,16 +346,14 @@ class UPMGCSM(ViewClusterer):
             weights, error = gmc_graph(dense, self.n_clusters)
         return ViewGraph(weights.astype(GRAPH_DTYPE), error)
 
-    def _ask_for_memory(self, views: Views) -> None:
-        n = views.n_rows[0]
-        needed, free = bytes_needed(n, len(views), self.learner), available_bytes()
-        if needed > free:
-            raise MemoryError(
-                f"UPMGCSM keeps a graph between all {n:,} rows of each of the "
-                f"{len(views)} views and needs {needed / 1e9:,.1f} GB, but "
-                f"{free / 1e9:,.1f} GB are available. Take a sample of the rows, or a "
-                "method that is linear in their number, such as PAVuC."
-            )
+    def _memory_need(self, views: Views) -> float:
+        return bytes_needed(views.n_rows[0], len(views), self.learner)
+
+    def _ways_out(self, views: Views) -> str:
+        return (
+            "It keeps a graph between all rows of each view: take a sample of the "
+            "rows, or a method that is linear in their number, such as PAVuC."
+        )
 
     def _describe(
         self, state: State, views: Views, pairs: KnownPairs, seed: int

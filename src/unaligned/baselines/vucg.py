@@ -7,6 +7,7 @@ is the row of view i that stands beside row s of the template. L is the normalis
 Laplacian of a view's neighbour graph.
 """
 
+import os
 from collections.abc import Iterator
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
@@ -19,6 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unaligned.alignment import Alignment
 from unaligned.base import Iterate, ViewClusterer, cluster_rows
+from unaligned.checkpoints import CHECKPOINT
 from unaligned.kernels.matching import extend_matching, matching_confidence
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.residual import squared_residual, sum_of_squares
@@ -189,6 +191,8 @@ class VuCG(ViewClusterer):
         Stop when the objective changes by less than this share of itself.
     n_init : int, default=20
         Restarts of k-means.
+    checkpoint : path, default=None
+        As in `unaligned.PAVuC`.
     view_sizes : sequence of int, default=None
         Columns of each view where ``fit`` gets one 2-D array.
     random_state : int, RandomState instance or None, default=None
@@ -250,6 +254,7 @@ class VuCG(ViewClusterer):
         "n_neighbors": [POSITIVE_INT],
         "matching": [StrOptions({"greedy", "optimal"})],
         "standardize": ["boolean"],
+        "checkpoint": CHECKPOINT,
     }
 
     def __init__(
@@ -264,6 +269,7 @@ class VuCG(ViewClusterer):
         max_iter: int = 15,
         tol: float = 1e-3,
         n_init: int = 20,
+        checkpoint: str | os.PathLike[str] | None = None,
         view_sizes: Any = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -277,19 +283,40 @@ class VuCG(ViewClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
+        self.checkpoint = checkpoint
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
 
+    def _memory_need(self, views: Views) -> float:
+        """Count z-scored views; neighbours; memberships, and what smooths them."""
+        n, v = views.n_rows[0], len(views)
+        memberships = v * n * self.n_clusters * views.itemsize
+        neighbours = n * self.n_neighbors * (4 * v * (views.itemsize + 8) + 100)
+        return sum(views.n_bytes) + max(views.n_bytes) + neighbours + 4 * memberships
+
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate]:
+        return self._solve(views, pairs, self._start(views, pairs, rng), np.inf)
+
+    def _go_on(
+        self, views: Views, pairs: KnownPairs, state: dict[str, Any], n_iter: int
+    ) -> Iterator[Iterate]:
+        return self._solve(views, pairs, state["memberships"], state["objective"])
+
+    def _plain_state(self, state: State) -> dict[str, Any]:
+        return {"memberships": state.memberships, "objective": state.objective}
+
+    def _solve(
+        self, views: Views, pairs: KnownPairs, memberships: list[Array], before: float
+    ) -> Iterator[Iterate]:
+        """Iterate from memberships, and the objective that they had."""
         Xs = views.arrays
         if self.standardize:
             Xs = [standardize(X) for X in Xs]
         neighbours = [neighbour_graph(X, self.n_neighbors) for X in Xs]
         graphs = [normalized_adjacency(graph) for graph in neighbours]
-        memberships, before = self._start(views, pairs, rng), np.inf
         while True:
             state = one_iteration(
                 Xs,

@@ -88,7 +88,7 @@ OPTIONS: list[Callable[..., Any]] = [
         "--match-ids",
         is_flag=True,
         help="Equal ids in two files mean the same object. (In one MuData file they "
-        "always do.)",
+        "do in any case, unless they are just row numbers.)",
     ),
     click.option(
         "--id-column",
@@ -108,7 +108,7 @@ OPTIONS: list[Callable[..., Any]] = [
         "--exclude",
         metavar="COLUMN",
         multiple=True,
-        help="Column that is no feature. Can be repeated.",
+        help="Column that is no feature, in whichever files have it. Can be repeated.",
     ),
     click.option(
         "--encoding",

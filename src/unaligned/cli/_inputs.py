@@ -13,6 +13,7 @@ from scipy import sparse
 from unaligned.cli._outputs import spreadsheet_cell
 from unaligned.cli._session import printable
 from unaligned.datasets import FileViews, read_views
+from unaligned.datasets.readers.contents import listed
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.views import Views, label
 
@@ -104,8 +105,11 @@ def _take_column(
         values[i] = np.asarray(column).ravel()
         Xs[i], features[i] = X[:, rest], [named[j] for j in rest]
     if all(column is None for column in values):
+        names = [n for named in features for n in named or ()]
+        names += [n for others in data.other_columns for n in others]
         raise click.ClickException(
-            f"No file has the column {name!r} that --label-column asks for."
+            f"No file has the column {name!r} that --label-column asks for; named "
+            f"columns are {listed(dict.fromkeys(names))}."
         )
     return data._replace(Xs=Xs, feature_names=features), values
 

@@ -1,4 +1,10 @@
-"""What a command writes: a folder of results, complete or not at all."""
+"""What a command writes: a folder of results, complete or not at all.
+
+Results are drafted in a hidden folder, *name*.part. A new output folder is that folder,
+renamed. Into one that exists they go file by file, and a kill can come in between. So
+the draft is first renamed to *name*.ready, and the next command with the same output
+finishes what it finds there.
+"""
 
 import csv
 import json
@@ -12,6 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 from unaligned.cli._session import undisturbed
 from unaligned.report import Findings
@@ -30,6 +41,7 @@ __all__ = [
 
 KIND = "unaligned results"
 SUMMARY = "summary.json"
+EARLIER = ".earlier.json"  # summary of the results that are being replaced
 LONGEST_NAME = 100  # bytes that a view adds to the name of its file
 
 
@@ -38,17 +50,21 @@ def check_output(output: Path, *, force: bool) -> None:
 
     Only results of an earlier run are ever replaced, and no other file is touched.
     """
-    if output.exists() and not output.is_dir():
-        raise click.ClickException(f"{output} is a file; name a folder with --output.")
+    for place in (output, *output.parents):
+        if place.exists() and not place.is_dir():
+            raise click.ClickException(
+                f"{place} is a file; name a folder with --output."
+            )
     place = _place_beside(output)
     if not os.access(place, os.W_OK | os.X_OK):
         raise click.ClickException(
             f"{output} cannot be written, because {place} is write-protected; name "
             "another folder with --output."
         )
+    _clear_up(output)
     if not output.is_dir() or not any(output.iterdir()):
         return
-    if not _earlier_files(output):
+    if _files_of(output / SUMMARY) is None:
         raise click.ClickException(
             f"{output} holds other files; name an empty or a new folder with --output."
         )
@@ -65,17 +81,16 @@ def _place_beside(output: Path) -> Path:
     return next(place for place in (output, *output.parents) if place.is_dir())
 
 
-def _earlier_files(folder: Path) -> list[Path]:
-    """Files that an earlier run wrote, its summary first; none: not such a folder."""
+def _files_of(path: Path) -> set[str] | None:
+    """Names of the files that a summary speaks of; None: there is no such summary."""
     try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        summary = json.loads(path.read_text(encoding="utf-8"))
         if summary["kind"] != KIND:
-            return []
-        names = {str(name) for name in summary["files"]} - {SUMMARY}
+            return None
+        names = {str(name) for name in summary["files"]}
     except (OSError, ValueError, KeyError, TypeError):
-        return []
-    inside = sorted(name for name in names if Path(name).name == name)
-    return [folder / name for name in (SUMMARY, *inside)]
+        return None
+    return {name for name in names if Path(name).name == name}
 
 
 @contextmanager
@@ -88,25 +103,64 @@ def whole_folder(output: Path) -> Iterator[Path]:
     draft = _place_beside(output) / name
     try:
         draft.mkdir()
-        yield draft
-        with undisturbed():
-            _publish(draft, output)
+        with _claim(draft):
+            yield draft
+            with undisturbed():
+                if output.exists():
+                    draft = draft.rename(draft.with_suffix(".ready"))
+                    _publish(draft, output)
+                else:
+                    output.parent.mkdir(parents=True, exist_ok=True)
+                    draft.rename(output)
     finally:
         with undisturbed():
             shutil.rmtree(draft, ignore_errors=True)
 
 
-def _publish(draft: Path, output: Path) -> None:
-    """Put a complete folder in its place; into an existing one, file by file."""
-    if not output.exists():
-        output.parent.mkdir(parents=True, exist_ok=True)
-        draft.rename(output)
+def _publish(ready: Path, output: Path) -> None:
+    """Move complete results into an existing folder, from wherever a kill left off."""
+    names = _files_of(ready / SUMMARY)
+    if names is None:  # all is done: the summary is what comes last
         return
-    for file in _earlier_files(output):
-        file.unlink(missing_ok=True)
-    # The summary says that results are there: it comes last.
-    for file in sorted(draft.iterdir(), key=lambda file: file.name == SUMMARY):
-        os.replace(file, output / file.name)
+    if _files_of(output / SUMMARY) is not None:
+        os.replace(output / SUMMARY, ready / EARLIER)
+    for name in (_files_of(ready / EARLIER) or set()) - names:
+        (output / name).unlink(missing_ok=True)
+    for name in sorted(names, key=lambda name: name == SUMMARY):
+        if (ready / name).exists():
+            os.replace(ready / name, output / name)
+
+
+def _clear_up(output: Path) -> None:
+    """Finish or remove what commands that were killed left of the same output."""
+    output = output.absolute()
+    start = f".{output.name}."
+    for place in filter(Path.is_dir, (output, output.parent)):
+        for draft in [path for path in place.iterdir() if path.name.startswith(start)]:
+            if draft.suffix not in (".part", ".ready") or not draft.is_dir():
+                continue
+            with _claim(draft) as abandoned:
+                if abandoned and draft.suffix == ".ready":
+                    _publish(draft, output)
+                if abandoned:
+                    shutil.rmtree(draft, ignore_errors=True)
+
+
+@contextmanager
+def _claim(draft: Path) -> Iterator[bool]:
+    """Hold a draft for as long as this process lives; tell whether nobody else does."""
+    if fcntl is None:
+        yield False
+        return
+    folder, ours = os.open(draft, os.O_RDONLY), True
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # somebody else holds it, or this disk knows no locks
+            ours = False
+        yield ours
+    finally:
+        os.close(folder)
 
 
 def spreadsheet_cell(text: str) -> str:

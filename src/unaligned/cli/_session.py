@@ -15,7 +15,14 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["EXIT_CODES", "Screen", "printable", "session", "undisturbed"]
+__all__ = [
+    "EXIT_CODES",
+    "Screen",
+    "as_options",
+    "printable",
+    "session",
+    "undisturbed",
+]
 
 EXIT_CODES = """\
 Exit codes: 0 done; 1 the input or the output folder cannot be used; 2 the command was
@@ -31,11 +38,15 @@ STOPPING = [
 # What options of the command are called where the library complains about its own.
 SPELLINGS = {
     r"\bid_column=False": "--id-column none",
+    r"\bmatch_ids=True": "--match-ids",
     r"\bid_column=": "--id-column",
     r"\bexclude=\[(.*?)\]": r"--exclude \1",
     r"\bencoding=": "--encoding ",
     r"\bdelimiter=": "--delimiter ",
     r"\bn_clusters=": "-k ",
+    r"\bas aligned=": "with --pairs",
+    r"\bThe pairs in aligned\b": "Known pairs",
+    r"\bdata_home=": "--data-home",
 }
 
 
@@ -95,7 +106,7 @@ class Screen(io.TextIOBase):
     def notes(self) -> list[str]:
         """What users should know beside the answer: remarks, and warnings for them."""
         told = [
-            printable(" ".join(str(warning.message).split()))
+            printable(as_options(str(warning.message)))
             for warning in self.caught
             if issubclass(warning.category, UserWarning)
             and not issubclass(warning.category, ConvergenceWarning)  # told elsewhere
@@ -160,7 +171,8 @@ def session(*, quiet: bool, debug: bool) -> Iterator[Screen]:
 
 def _complaint(error: Exception) -> click.ClickException:
     """Word an exception for somebody who typed a command."""
-    if isinstance(error, MemoryError):
+    refused = type(error) is MemoryError and str(error)  # NumPy has a type of its own
+    if isinstance(error, MemoryError) and not refused:
         return click.ClickException(
             "There is not enough memory; take fewer rows or columns, or a machine with "
             "more."
@@ -168,10 +180,9 @@ def _complaint(error: Exception) -> click.ClickException:
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return click.ClickException(printable(f"{where}{error.strerror}."))
-    message = " ".join(str(error).split())
-    if isinstance(error, OSError | ValueError | TypeError | ImportError) and message:
-        for pattern, option in SPELLINGS.items():
-            message = re.sub(pattern, option, message)
+    message = as_options(str(error))
+    ours = OSError | ValueError | TypeError | ImportError | MemoryError
+    if isinstance(error, ours) and message:
         return click.ClickException(printable(message))
     return ProgramError(
         printable(
@@ -179,6 +190,20 @@ def _complaint(error: Exception) -> click.ClickException:
             "the command again with --debug, and report what it shows."
         )
     )
+
+
+def as_options(message: str) -> str:
+    """Put what the library says on one line, with options as the command calls them.
+
+    Examples
+    --------
+    >>> as_options("Give some as aligned=, or set n_clusters=3.")
+    'Give some with --pairs, or set -k 3.'
+    """
+    message = " ".join(message.split())
+    for pattern, option in SPELLINGS.items():
+        message = re.sub(pattern, option, message)
+    return message
 
 
 @contextmanager

@@ -12,15 +12,16 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as Screen
 
+from unaligned.archives import whole_file
 from unaligned.benchmark import protocol
 from unaligned.benchmark.cells import Results
+from unaligned.benchmark.columns import Table, show
 from unaligned.benchmark.environment import physical_bytes
 from unaligned.benchmark.methods import METHODS, method_of
 from unaligned.benchmark.page import ARTEFACTS, html_page, markdown_page, sections
 from unaligned.benchmark.runner import Limits
 from unaligned.benchmark.study import PLANS, Study, run_study
 from unaligned.benchmark.summary import Case
-from unaligned.benchmark.tables import Table, show
 from unaligned.cli.bench_progress import BenchProgress
 
 __all__ = ["bench"]
@@ -284,12 +285,11 @@ def _write_page(console: Console, results: Results, output: Path) -> None:
     source = f"Made by `unaligned bench` from `{CELLS}`."
     markdown = markdown_page(results, parts, "figures", source)
     (output / "figures").mkdir(parents=True, exist_ok=True)
-    (output / "page.html").write_text(html, encoding="utf-8")
-    (output / "page.md").write_text(markdown, encoding="utf-8")
-    for section in parts:
-        for picture in section.pictures:
-            path = output / "figures" / f"{picture.name}.svg"
-            path.write_text(picture.file, encoding="utf-8")
+    pictures = [picture for section in parts for picture in section.pictures]
+    files = {f"figures/{picture.name}.svg": picture.file for picture in pictures}
+    for name, text in (files | {"page.md": markdown, "page.html": html}).items():
+        with whole_file(output / name) as file:
+            file.write(text.encode())
     console.print(f"Page: {output / 'page.html'}")
 
 
@@ -299,7 +299,13 @@ def page_command(output: Path) -> None:
     """Write the page again from OUTPUT/cells.jsonl, without running anything."""
     if not (output / CELLS).exists():
         raise click.ClickException(f"There is no {output / CELLS}.")
-    _write_page(Console(markup=False), Results(output / CELLS), output)
+    try:
+        _write_page(Console(markup=False), Results(output / CELLS), output)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as bad:
+        raise click.ClickException(
+            f"{output / CELLS} holds a result that cannot be shown ({bad!r}); run the "
+            "study again into another folder."
+        ) from None
 
 
 @bench.command("shuffles")

@@ -8,6 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from unaligned.cli._session import as_options
 from unaligned.datasets import fetch, load_digits_views
 from unaligned.datasets._load import find_file
 from unaligned.datasets._registry import (
@@ -136,7 +137,7 @@ def _complain(action: Any, *arguments: Any, **options: Any) -> Any:
     try:
         return action(*arguments, **options)
     except (OSError, ValueError) as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(as_options(str(error))) from None
 
 
 def _path(dataset: Dataset, data_home: Path | None) -> Path | None:

@@ -1,5 +1,6 @@
 """The estimator PAVuC."""
 
+import os
 from collections.abc import Iterator
 from numbers import Real
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, ViewClusterer, cluster_rows
+from unaligned.checkpoints import CHECKPOINT
 from unaligned.kernels.devices import Cores, Torch, on_host
 from unaligned.kernels.kmeans import cluster_on_device
 from unaligned.kernels.scaling import unit_rows
@@ -24,12 +26,14 @@ from unaligned.parameters import (
     NON_NEGATIVE,
     POSITIVE_INT,
 )
-from unaligned.pavuc.iteration import State, init_state, pose
+from unaligned.pavuc.iteration import Problem, State, carry, init_state, pose
 from unaligned.pavuc.solver import solve
 from unaligned.pavuc.updates import fuse_graphs, inverse, match_confidence
 from unaligned.views import Views
 
 __all__ = ["PAVuC"]
+
+BYTES_OF_MATCHING = 40  # per row and anchor, greedy; the optimal one takes what is free
 
 
 class PAVuC(NewRowsMixin, ViewClusterer):
@@ -82,6 +86,10 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         Where to compute: on the CPU, or with torch on a GPU. What comes out is NumPy's
         in any case. The greedy matching of equal graphs is the same everywhere, but
         graphs differ by rounding, and in a near-tie that is enough to match other rows.
+    checkpoint : path, default=None
+        File that gets the state of the fit every few iterations. If the fit is stopped
+        or killed, the same fit goes on from it, to the same answer. It is removed when
+        the fit is done.
     view_sizes : sequence of int, default=None
         Columns of each view where ``fit`` gets one 2-D array that holds all views side
         by side. None: such an array is one view.
@@ -171,6 +179,7 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         "align": ["boolean"],
         "safeguard": ["boolean"],
         "device": [StrOptions({"cpu", "cuda"}), None],
+        "checkpoint": CHECKPOINT,
     }
 
     def __init__(
@@ -189,6 +198,7 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         tol: float = 1e-7,
         n_init: int = 20,
         device: str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         view_sizes: Any = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -206,9 +216,17 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         self.tol = tol
         self.n_init = n_init
         self.device = device
+        self.checkpoint = checkpoint
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
+
+    def _memory_need(self, views: Views) -> float:
+        """Count graphs before and after a step, and of partners; matchings."""
+        n, m = views.n_rows[0], self.n_anchors or self.n_clusters_
+        graphs = len(views) * n * m * views.itemsize
+        at_a_time = min(len(views) - 1, Cores().n_threads)
+        return 4 * graphs + at_a_time * BYTES_OF_MATCHING * n * m
 
     def _learn_pairs(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
@@ -224,9 +242,25 @@ class PAVuC(NewRowsMixin, ViewClusterer):
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate]:
+        problem = self._pose(views, pairs)
+        with problem.device.busy():
+            start = init_state(problem, *self._start(views, rng))
+        return self._solve(problem, start)
+
+    def _go_on(
+        self, views: Views, pairs: KnownPairs, state: dict[str, Any], n_iter: int
+    ) -> Iterator[Iterate]:
+        problem = self._pose(views, pairs)
+        reached = carry(State(**state), problem.device.put)
+        return self._solve(problem, reached, n_iter)
+
+    def _plain_state(self, state: State) -> dict[str, Any]:
+        return carry(state, on_host)._asdict()
+
+    def _pose(self, views: Views, pairs: KnownPairs) -> Problem:
         device = Torch() if self.device == "cuda" else Cores()
         with device.busy():
-            problem = pose(
+            return pose(
                 views.arrays,
                 pairs,
                 mu=self.mu,
@@ -235,10 +269,16 @@ class PAVuC(NewRowsMixin, ViewClusterer):
                 align=self.align,
                 device=device,
             )
-            start = init_state(problem, *self._start(views, rng))
-        steps = solve(problem, start, tol=self.tol, safeguard=self.safeguard)
-        for state, converged in steps:
-            yield Iterate(state, state.objective, converged)
+
+    def _solve(
+        self, problem: Problem, state: State, n_iter: int = 0
+    ) -> Iterator[Iterate]:
+        steps = solve(
+            problem, state, tol=self.tol, safeguard=self.safeguard, n_iter=n_iter
+        )
+        del state  # or its graphs would stay for as long as the fit takes
+        for following, converged in steps:
+            yield Iterate(following, following.objective, converged)
 
     def _start(
         self, views: Views, rng: np.random.RandomState
@@ -279,6 +319,7 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         permutations = [on_host(rows) for rows in state.permutations]
         embedding = embed_graph(fuse_graphs(graphs, permutations), self.n_clusters_)
         points = unit_rows(embedding.vectors)
+        embedding = embedding._replace(vectors=points[:0])  # only its map is needed
         labels, centers = self._cluster(points, seed)
         view_labels = [labels[inverse(rows)] for rows in permutations]
         return {
@@ -305,14 +346,16 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         """k-means as the paper runs it; return labels and centres."""
         if self.device != "cuda":
             return cluster_rows(points, self.n_clusters_, n_init=self.n_init, seed=seed)
-        labels, centers = cluster_on_device(
-            Torch().put(points),
-            self.n_clusters_,
-            n_init=self.n_init,
-            max_iter=200,
-            seed=seed,
-        )
-        return on_host(labels), on_host(centers)
+        device = Torch()
+        with device.busy():
+            labels, centers = cluster_on_device(
+                device.put(points),
+                self.n_clusters_,
+                n_init=self.n_init,
+                max_iter=200,
+                seed=seed,
+            )
+            return on_host(labels), on_host(centers)
 
     def _predict_rows(self, X: Any, view: int) -> NDArray[np.intp]:
         # A new row has no partner: its graph row is Eq. 14 without the pull of one.

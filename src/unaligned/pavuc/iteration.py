@@ -6,8 +6,9 @@ share of the moments ``X_i Λ_i G_iᵀ`` that the next iteration starts from.
 """
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +76,16 @@ class State(NamedTuple):
     objective: float
 
 
+def carry(state: State, to: Callable[[Array], Array]) -> State:
+    """Give the same state with its arrays elsewhere: on the host, or on a device."""
+    lists: dict[str, Any] = {
+        name: [to(array) for array in value]
+        for name, value in state._asdict().items()
+        if isinstance(value, list)
+    }
+    return state._replace(anchors=to(state.anchors), **lists)
+
+
 class Sweep(NamedTuple):
     """What one pass over a view, or over a part of its rows, needs to know."""
 
@@ -91,7 +102,7 @@ class Sweep(NamedTuple):
     def of(self, rows: slice) -> "Sweep":
         """Return the same for some of the rows."""
         return self._replace(
-            X=self.X[rows],
+            X=cut(self.X, rows),
             fidelity=self.fidelity[rows],
             partners=None if self.partners is None else self.partners[rows],
             previous=None if self.previous is None else self.previous[rows],
@@ -141,13 +152,12 @@ def init_state(problem: Problem, anchors: Array, graph: Array) -> State:
     device = problem.device
     permutations = beside_template(problem, [np.arange(n)] * v, 0)
     graphs = [device.put(graph)[inverse(p)] for p in permutations]
-    ones = device.put(np.ones(n, dtype=graph.dtype))
     return State(
         anchors=device.put(anchors.astype(np.float64)),
         projections=[],
         graphs=graphs,
-        residuals=[ones / 2] * v,
-        moments=device.map(partial(sum_moments, ones), problem.views, graphs),
+        residuals=[device.put(np.full(n, 0.5, dtype=graph.dtype))] * v,
+        moments=sum_moments_side_by_side(device, problem.views, graphs),
         weights=np.full(v, 1 / v),
         template=0,
         permutations=permutations,
@@ -155,11 +165,24 @@ def init_state(problem: Problem, anchors: Array, graph: Array) -> State:
     )
 
 
-def sum_moments(row_weights: Array, X: Any, graph: Array) -> Array:
-    """`view_moments` of a whole view, block by block."""
+def sum_moments_side_by_side(
+    device: Cores, views: list[Any], graphs: list[Array]
+) -> list[Array]:
+    """`sum_moments` of several views, each in parts of its rows."""
+
+    def of_part(i: int, rows: slice) -> Array:
+        return sum_moments(cut(views[i], rows), graphs[i][rows])
+
+    parts = [parts_of(X, graphs[0].shape[1]) for X in views]
+    shares = side_by_side(device, parts, of_part)
+    return [reduce(operator.add, of_view) for of_view in shares]
+
+
+def sum_moments(X: Any, graph: Array) -> Array:
+    """`view_moments` where all rows weigh the same, block by block."""
     moments = empty_moments(X, graph)
     for rows in row_blocks(X):
-        moments += view_moments(X[rows], row_weights[rows], graph[rows])
+        moments += X[rows].T @ graph[rows]
     return moments
 
 
@@ -188,51 +211,68 @@ def one_iteration(problem: Problem, state: State) -> State:
     )
     anchors = update_anchors(strengths, state.moments, projections)
 
-    sweeps = [
-        Sweep(
-            X,
-            projections[i],
-            anchors,
-            reweight_rows(state.residuals[i], problem.floors[i]) * strengths[i],
-            partner_rows(state.graphs, permutations, template, i) if mu else None,
-            mu,
-            v - 1 if i == template else 1,
-            problem.floors[i],
-        )
-        for i, X in enumerate(problem.views)
-    ]
-    graphs, residuals, moments = sweep_side_by_side(problem.device, sweeps)
+    graphs, residuals, moments = sweep_side_by_side(
+        problem.device,
+        [  # which nobody holds any more when rows are matched
+            Sweep(
+                X,
+                projections[i],
+                anchors,
+                reweight_rows(state.residuals[i], problem.floors[i]) * strengths[i],
+                partner_rows(state.graphs, permutations, template, i) if mu else None,
+                mu,
+                v - 1 if i == template else 1,
+                problem.floors[i],
+            )
+            for i, X in enumerate(problem.views)
+        ],
+    )
 
     permutations = update_permutations(problem, graphs, permutations, template)
+    errors = view_errors(residuals)
     return State(
         anchors=anchors,
         projections=projections,
         graphs=graphs,
         residuals=residuals,
         moments=moments,
-        weights=update_view_weights(view_errors(residuals), problem.alpha),
+        weights=update_view_weights(errors, problem.alpha),
         template=template,
         permutations=permutations,
-        objective=objective(strengths, residuals, graphs, permutations, template, mu),
+        objective=objective(strengths, errors, graphs, permutations, template, mu),
     )
+
+
+def parts_of(X: Any, n_anchors: int) -> list[slice]:
+    """Row slices of a view, each of which leaves its share of the moments behind."""
+    return row_parts(X, n_sums=X.shape[1] * n_anchors)
+
+
+def cut(X: Any, rows: slice) -> Any:
+    """Rows of a view; the view itself, which may be no array, where they are all."""
+    return X if rows == slice(0, X.shape[0]) else X[rows]
+
+
+def side_by_side(
+    device: Cores, parts: list[list[slice]], function: Callable[[int, slice], Any]
+) -> list[list[Any]]:
+    """Results of a function of a view's number and rows, for all parts of all views."""
+    jobs = [(i, rows) for i, of_view in enumerate(parts) for rows in of_view]
+    found = iter(device.map(lambda job: function(*job), jobs))
+    return [[next(found) for _ in of_view] for of_view in parts]
 
 
 def sweep_side_by_side(
     device: Cores, sweeps: list[Sweep]
 ) -> tuple[list[Array], list[Array], list[Array]]:
     """Graphs, residuals and moments of several views, each in parts of its rows."""
-    parts = [row_parts(s.X, s.X.shape[1] * len(s.anchors)) for s in sweeps]
-    pieces = [
-        s.of(rows) if len(of_view) > 1 else s
-        for s, of_view in zip(sweeps, parts, strict=True)
-        for rows in of_view
-    ]
-    found = iter(device.map(lambda piece: sweep(*piece), pieces))
+    parts = [parts_of(s.X, len(s.anchors)) for s in sweeps]
+    found = side_by_side(device, parts, lambda i, rows: sweep(*sweeps[i].of(rows)))
     graphs: list[Array] = []
     residuals: list[Array] = []
     moments: list[Array] = []
-    for of_view in parts:
-        graph, lengths, shares = zip(*(next(found) for _ in of_view), strict=True)
+    for of_view in found:
+        graph, lengths, shares = zip(*of_view, strict=True)
         xp = array_namespace(graph[0])
         graphs.append(xp.concat(graph))
         residuals.append(xp.concat(lengths))
@@ -330,7 +370,9 @@ def update_permutations(
             problem.matching,
         )
 
-    permutations = [device.put(np.arange(len(graphs[template])))] * len(graphs)
+    xp, where = array_namespace(graphs[template]), device_of(graphs[template])
+    identity = xp.arange(len(graphs[template]), device=where)
+    permutations = [identity] * len(graphs)
     others = [i for i in range(len(graphs)) if i != template]
     for i, permutation in zip(others, device.map(match, others), strict=True):
         permutations[i] = permutation

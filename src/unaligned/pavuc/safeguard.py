@@ -113,16 +113,17 @@ def careful_iteration(
         for i, found in zip(some, swept, strict=True):
             graphs[i], residuals[i], moments[i] = found
     permutations = better_permutations(problem, graphs, permutations, template)
+    errors = view_errors(residuals)
     return State(
         anchors=anchors,
         projections=projections,
         graphs=graphs,
         residuals=residuals,
         moments=moments,
-        weights=update_view_weights(view_errors(residuals), problem.alpha),
+        weights=update_view_weights(errors, problem.alpha),
         template=template,
         permutations=permutations,
-        objective=objective(strengths, residuals, graphs, permutations, template, mu),
+        objective=objective(strengths, errors, graphs, permutations, template, mu),
     )
 
 

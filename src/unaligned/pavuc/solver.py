@@ -8,15 +8,17 @@ from unaligned.pavuc.safeguard import guarded_iteration
 
 
 def solve(
-    problem: Problem, state: State, *, tol: float, safeguard: bool
+    problem: Problem, state: State, *, tol: float, safeguard: bool, n_iter: int = 0
 ) -> Iterator[tuple[State, bool]]:
     """Yield iterate after iterate, and whether it has converged.
+
+    ``n_iter`` is how many iterations have led to the state.
 
     Line 9 of Algorithm 1 as the authors' program has it: from the third iteration on,
     an iterate has converged if the objective changed by less than ``tol`` of its value
     before.
     """
-    for iteration in count(1):
+    for iteration in count(n_iter + 1):
         guarded = safeguard and iteration > 1  # the start satisfies no constraint yet
         with problem.device.busy():
             iterate = guarded_iteration if guarded else one_iteration

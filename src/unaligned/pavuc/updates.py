@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned.kernels.blocks import row_blocks, row_parts
+from unaligned.kernels.devices import on_host
 from unaligned.kernels.matching import extend_matching, matching_confidence
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.view_weights import power_weights
@@ -40,14 +41,14 @@ Indices = NDArray[np.intp]
 
 def objective(
     strengths: Array,
-    residuals: Sequence[Array],
+    errors: Array,
     graphs: Sequence[Array],
     permutations: Sequence[Indices],
     template: int,
     mu: float,
 ) -> float:
     """Eq. 7: Σ φ_i^α ‖Q_i X_i − A G_i‖₂,₁ + μ Σ_{i≠t} ‖G_i Π_i − G_t‖²_F."""
-    misfit = float(strengths @ view_errors(residuals))
+    misfit = float(strengths @ errors)
     if mu == 0:
         return misfit
     return misfit + mu * misalignment(graphs, permutations, template)
@@ -55,7 +56,8 @@ def objective(
 
 def view_errors(residuals: Sequence[Array]) -> Array:
     """ε of Eq. 27: ‖Q_i X_i − A G_i‖₂,₁ of every view."""
-    return np.array([float(total(r)) for r in residuals])
+    xp = array_namespace(*residuals)
+    return on_host(xp.stack([total(r) for r in residuals]))
 
 
 def total(array: Array) -> Any:
@@ -68,12 +70,12 @@ def misalignment(
     graphs: Sequence[Array], permutations: Sequence[Indices], template: int
 ) -> float:
     """Second term of Eq. 7 without μ: Σ_{i≠t} ‖G_i Π_i − G_t‖²_F."""
-    distance = 0.0
+    distances = []
     for i, (graph, permutation) in enumerate(zip(graphs, permutations, strict=True)):
         if i != template:
             gap = graph[permutation] - graphs[template]
-            distance += float(total(array_namespace(gap).vecdot(gap, gap)))
-    return distance
+            distances.append(total(array_namespace(gap).vecdot(gap, gap)))
+    return float(sum(distances))
 
 
 def row_residuals(latent: Array, graph: Array, anchors: Array) -> Array:
@@ -213,6 +215,9 @@ def update_view_weights(errors: Array, alpha: float) -> Array:
 
 def fuse_graphs(graphs: Sequence[Array], permutations: Sequence[Indices]) -> Array:
     """Eq. 28: mean of the aligned graphs, in the template's row order."""
-    aligned = [G[p] for G, p in zip(graphs, permutations, strict=True)]
-    fused: Array = np.mean(aligned, axis=0)
+    fused: Array = np.zeros_like(graphs[0])
+    for rows in row_blocks(fused):
+        for graph, permutation in zip(graphs, permutations, strict=True):
+            fused[rows] += graph[permutation[rows]]
+    fused /= len(graphs)
     return fused

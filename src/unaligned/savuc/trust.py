@@ -11,13 +11,11 @@ __all__ = ["CLEAR_GAIN", "ENOUGH_AGREEMENT", "agreement", "trust_in"]
 Array = NDArray[Any]
 
 # The gain at which an alignment is as likely right as wrong, by number of rows, and how
-# sharply it turns. Over 116 pairs of views that have nothing to do with each other (of
-# different datasets, or with permuted columns) the gain was 0.072 at most; where more
-# than half of the rows found their own partner it was 0.097 at least, and with 1,200
-# rows 0.32 (benchmarks/trust.py). Between them lie rows that describe different objects
-# of the same classes.
-N_ROWS = (400, 600, 1200)
-TURNING_POINTS = (0.088, 0.108, 0.12)
+# sharply it turns: above what unrelated views reach, below what right matches do
+# (benchmarks/trust.py; docs/study.md has the figures). Between them lie rows that
+# describe different objects of the same classes.
+N_ROWS = (200, 400, 1200)
+TURNING_POINTS = (0.13, 0.11, 0.12)
 SHARPNESS = 0.006
 # No unrelated pair comes near this gain. Below it, one among many pairs of views passes
 # the turning point by luck (ProteinFold has 66), but never twice in the same way:

@@ -1,0 +1,216 @@
+"""A fit on disk while it runs, for the same fit to go on from after it was stopped."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from unaligned._version import __version__
+from unaligned.known_pairs import KnownPairs
+from unaligned.progress import say
+from unaligned.saving import read_whole, write_whole
+from unaligned.views import Views, label
+
+__all__ = ["CHECKPOINT", "Course", "FitCheckpoint", "digest"]
+
+CHECKPOINT: list[Any] = [str, os.PathLike, None]  # what the parameter may be
+
+SHARE_FOR_WRITING = 0.1  # of the time of a fit, at most
+# Parameters that may change while a fit is stopped: its steps do not hang on them.
+FREE = ("checkpoint", "max_iter", "verbose")
+
+
+class Course(NamedTuple):
+    """How far a fit has come, and what it settled before its first iteration."""
+
+    seed: int
+    n_clusters: int
+    identities: list[NDArray[np.intp]]
+    """Pairs that were known or learned, see `KnownPairs`."""
+    n_iter: int = 0
+    objectives: list[float] = []
+    state: dict[str, Any] = {}
+    """Of the solver, in arrays, numbers and lists of them."""
+
+
+class Terminated(SystemExit):
+    """Somebody wants the program to end."""
+
+
+class FitCheckpoint:
+    """The file of one fit, and what happens to it however the fit ends.
+
+    Used as a context around the fit: if it is done the file goes; if it is stopped, by
+    Ctrl-C or by SIGTERM, a sentence says where it can go on. A program that has its own
+    way with SIGTERM keeps it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameter ``checkpoint`` is the path; None, or an estimator without it: no
+        file is written or read.
+    views : Views
+    pairs : KnownPairs
+    """
+
+    def __init__(self, estimator: Any, views: Views, pairs: KnownPairs) -> None:
+        self.estimator = estimator
+        path = getattr(estimator, "checkpoint", None)
+        self.path = None if path is None else Path(path)
+        self._writable = self.path is not None
+        self._last: int | None = None
+        self._next_at = 0.0  # when enough has been computed to write again
+        self._listens = False
+        if self.path is not None:
+            _check_place(self.path)
+            self._identity = identify(estimator, views, pairs)
+
+    def read(self) -> Course | None:
+        """How far the fit came before; None where there is no file."""
+        if self.path is None:
+            return None
+        _remove_parts(self.path)
+        if not self.path.exists():
+            return None
+        content = read_whole(self.path, "checkpoint", dict)
+        if set(content) != {"identity", *Course._fields}:
+            raise ValueError(
+                f"{self.path} is damaged. Delete it to start anew, or name another "
+                "file as checkpoint."
+            )
+        self._compare(content.pop("identity"))
+        course = Course(**content)
+        most = self.estimator.max_iter
+        if course.n_iter >= most:
+            raise ValueError(
+                f"The checkpoint {self.path} is of iteration {course.n_iter}, and "
+                f"max_iter={most} leaves nothing to do. Raise max_iter to go on, or "
+                "delete the file to start anew."
+            )
+        self._last = course.n_iter
+        if self.estimator.verbose:
+            name = type(self.estimator).__name__
+            say(f"[{name}] goes on after iteration {course.n_iter}, from {self.path}")
+        return course
+
+    def _compare(self, identity: dict[str, str]) -> None:
+        """Complain about a file of another fit, and say what is different."""
+        mine = self._identity
+        others = [n for n in mine | identity if identity.get(n) != mine.get(n)]
+        if "the estimator" in others:
+            others = ["the estimator"]  # which has other parameters, too
+        if others:
+            raise ValueError(
+                f"The checkpoint {self.path} is of another fit: not the same are "
+                f"{', '.join(others)}. Fit as before to go on from it, name another "
+                "file as checkpoint, or delete this one to start anew."
+            )
+
+    def keep(self, course: Course, state: Any) -> None:
+        """Write how far the fit has come, unless it was written only just now.
+
+        So little time goes into it that the fit hardly notices, and so little is lost
+        when it is stopped: the iteration in flight, and at most ten times the time that
+        writing takes.
+        """
+        start = time.perf_counter()
+        if self.path is None or not self._writable or start < self._next_at:
+            return
+        course = course._replace(state=self.estimator._plain_state(state))
+        content = {"identity": self._identity, **course._asdict()}
+        try:
+            write_whole(self.path, "checkpoint", content)
+        except OSError as error:
+            self._writable = False
+            warnings.warn(
+                f"The checkpoint {self.path} cannot be written any more "
+                f"({error.strerror}). The fit goes on without.",
+                stacklevel=4,
+            )
+            return
+        self._last = course.n_iter
+        end = time.perf_counter()
+        self._next_at = end + (end - start) / SHARE_FOR_WRITING
+
+    def __enter__(self) -> "FitCheckpoint":
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if self.path is not None and in_main_thread:
+            self._listens = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        if self._listens:
+            signal.signal(signal.SIGTERM, _terminate)
+        return self
+
+    def __exit__(self, kind: Any, stop: BaseException | None, _: Any) -> None:
+        if self._listens:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if self.path is None:
+            return
+        if stop is None:
+            self.path.unlink(missing_ok=True)
+        elif self._last is not None and isinstance(stop, KeyboardInterrupt):
+            stop.add_note(self._way_on())
+        elif isinstance(stop, Terminated):
+            stopped = f"{type(self.estimator).__name__} was terminated"
+            way_on = f"; {self._way_on()}" if self._last else " before its first step."
+            say(stopped + way_on, to=sys.stderr)
+
+    def _way_on(self) -> str:
+        return (
+            f"the checkpoint {self.path} has iteration {self._last}, and the same fit "
+            "goes on from there."
+        )
+
+
+def identify(estimator: Any, views: Views, pairs: KnownPairs) -> dict[str, str]:
+    """Name what the steps of a fit hang on, with text that tells it from others."""
+    parameters = estimator.get_params(deep=False)
+    names = [label(name) for name in views.names]
+    return {
+        "the version of unaligned": __version__,
+        "the estimator": type(estimator).__module__,
+        **{n: digest(value) for n, value in parameters.items() if n not in FREE},
+        **dict(zip(names, estimator._digest_views(views), strict=True)),
+        "aligned": digest(pairs.identities),
+    }
+
+
+def digest(value: Any) -> str:
+    """Short text that is the same for the same value, in any process."""
+    if sparse.issparse(value):  # it also remembers what it was asked
+        value = [value.shape, value.data, value.indices, value.indptr]
+    if isinstance(value, list | tuple):  # whether its items are one object or equal
+        value = [digest(item) for item in value]
+    return str(joblib.hash(value))
+
+
+def _check_place(path: Path) -> None:
+    """Complain, before anything takes time, where no file can be written."""
+    if path.is_dir():
+        raise ValueError(f"checkpoint={str(path)!r} is a folder. Name a file in it.")
+    folder = path.absolute().parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(
+            f"checkpoint={str(path)!r} cannot be written: {folder} "
+            f"{'is write-protected' if folder.exists() else 'does not exist'}. Name a "
+            "file in another folder."
+        )
+
+
+def _remove_parts(path: Path) -> None:
+    """Remove what a fit that was killed left half-written."""
+    for beside in path.absolute().parent.iterdir():
+        if beside.name.startswith(f".{path.name}.") and beside.suffix == ".part":
+            beside.unlink(missing_ok=True)
+
+
+def _terminate(number: int, _: Any) -> None:
+    raise Terminated(128 + number)
