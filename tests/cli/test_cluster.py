@@ -461,6 +461,8 @@ def test_a_run_that_is_stopped_leaves_nothing(tmp_path, number, code):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell has its background jobs, these tests perhaps, ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         said = iter(process.stderr.readline, "")
         assert any(line.startswith("Fitting SAVuC") for line in said)
