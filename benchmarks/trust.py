@@ -1,6 +1,6 @@
 """Where trust turns: gains of right, wrong and unrelated pairs of views.
 
-``python -m benchmarks.trust`` aligns some 150 pairs of views and writes a JSON line for each
+``python -m benchmarks.trust`` aligns 151 pairs of views and writes a JSON line for each
 to ``benchmarks/results/trust.jsonl``: views of one dataset with their rows shuffled
 (true), views of two datasets (cross), views with every column permuted on its own
 (columns), and views of different objects of one dataset (disjoint). ``$UNALIGNED_DATA``

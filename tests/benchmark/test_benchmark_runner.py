@@ -51,6 +51,7 @@ def test_every_cell_has_a_process_of_its_own_with_the_threads_it_is_given():
     assert len({record["pid"] for record in records} | {os.getpid()}) == 5
     assert {record["threads"] for record in records} == {1}
     assert all(record["status"] == "done" and record["wall"] > 0 for record in records)
+    assert all(record["worker_cpu_seconds"] > 0 for record in records)
 
 
 def test_what_goes_wrong_is_a_result():

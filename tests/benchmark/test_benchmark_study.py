@@ -70,7 +70,7 @@ def test_what_is_there_is_not_run_again(tmp_path):
 def test_without_a_grid_search_defaults_are_run():
     done = run(study("LMVSC", "PAVuC", grid_shuffles=0), Results()).cells
     settings = {cell.method: cell.setting for cell in done}
-    assert settings["LMVSC"] == {}
+    assert settings["LMVSC"] == {"alpha": 1.0}
     assert settings["PAVuC"] == DIGITS.entry.released
     assert len(done) == 6
 
@@ -126,7 +126,7 @@ def test_scaling_stops_where_the_next_size_would_be_too_slow():
 
     assert sizes() == [10]
     for rows, seconds, then in [(10, 1.0, [10, 20]), (20, 6.0, [10, 20])]:
-        cell = Cell("synthetic", "LMVSC", {}, rows=rows)
+        cell = Cell("synthetic", "LMVSC", {"alpha": 1.0}, rows=rows)
         results.add(cell.record() | {"status": "done", "seconds": seconds})
         assert sizes() == then
     results.add(cell.record() | {"status": "done", "seconds": 4.0})
@@ -145,3 +145,10 @@ def test_quick_grids_are_the_ends_of_the_ranges():
     assert settings == [{"alpha": 1e-3}, {"alpha": 10.0}]
     assert len(list(METHODS["PAVuC"].settings(2))) == 6 * 5 * 3
     assert list(METHODS["single view"].settings(2)) == [{"view": 0}, {"view": 1}]
+
+
+def test_scaling_gives_pairs_to_who_needs_them():
+    cells = list(PLANS["scaling"](Study((), ("LMVSC", "PVC"), quick=True), Results()))
+    asked = {cell.method: (cell.views, cell.ratio) for cell in cells}
+    assert asked["LMVSC"] == (None, 0)
+    assert asked.get("PVC", ((0, 1), 0.01)) == ((0, 1), 0.01)  # where torch is

@@ -8,6 +8,7 @@ from unaligned.benchmark.summary import (
     Case,
     cases_of,
     choose,
+    nominate,
     released_setting,
     summarise,
 )
@@ -39,6 +40,27 @@ def test_only_shuffles_that_all_grid_points_have_are_looked_at(searched):
     # Further shuffles of one setting, however good, do not make it the choice.
     add(searched, WIKI, "LMVSC", {"alpha": 1e-3}, (20.0, 99.0, 99.0), label_free=0.2)
     assert choose(searched, WIKI, "LMVSC", "oracle") == {"alpha": 0.1}
+
+
+def test_the_oracle_looks_at_all_shuffles_of_what_went_on(searched):
+    add(searched, WIKI, "LMVSC", {"alpha": 0.1}, (30.0, 10.0, 10.0), label_free=0.4)
+    add(searched, WIKI, "LMVSC", {"alpha": 10.0}, (25.0, 25.0, 25.0), label_free=0.8)
+    assert nominate(searched, WIKI, "LMVSC", "oracle") == {"alpha": 0.1}
+    assert choose(searched, WIKI, "LMVSC", "oracle") == {"alpha": 10.0}
+
+
+def test_the_released_setting_competes_under_the_oracle_only():
+    results = Results()
+    add(results, WIKI, "PAVuC", RELEASED, (50.0, 50.0), label_free=0.9)
+    lucky = RELEASED | {"mu": 1.0}
+    add(results, WIKI, "PAVuC", lucky, (60.0, 20.0), label_free=0.1)
+    blind = RELEASED | {"mu": 10.0}
+    add(results, WIKI, "PAVuC", blind, (40.0,), label_free=0.95)
+    assert nominate(results, WIKI, "PAVuC", "oracle") == lucky
+    assert choose(results, WIKI, "PAVuC", "label-free") == blind
+    add(results, WIKI, "PAVuC", blind, (40.0, 40.0), label_free=0.95)
+    assert choose(results, WIKI, "PAVuC", "oracle") == RELEASED
+    assert choose(results, WIKI, "PAVuC", "label-free") == blind
 
 
 def test_settings_outside_the_grid_and_failures_are_never_chosen(searched):

@@ -3,9 +3,10 @@ from made_up_results import WIKI, add, paper_like
 
 from unaligned.benchmark import published_tables
 from unaligned.benchmark.cells import Results
+from unaligned.benchmark.columns import Spread
 from unaligned.benchmark.scaling import exponent, scaling_tables
 from unaligned.benchmark.summary import Case
-from unaligned.benchmark.tables import Spread, table4, table5, table6, table7
+from unaligned.benchmark.tables import table4, table5, table6, table7
 
 
 def rows_of(table):

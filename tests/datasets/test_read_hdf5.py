@@ -146,6 +146,39 @@ def test_mudata_with_shared_names_as_pairs(tmp_path, in_process):
         read_view(tmp_path / "a.h5mu", view="protein")
 
 
+def write_numbered(path, **names):
+    with h5py.File(path, "w") as file:
+        modalities = file.create_group("mod")
+        for name, rows in names.items():
+            X = np.random.RandomState(0).normal(size=(len(rows), 2))
+            write_modality(modalities.create_group(name), X, list(rows))
+        modalities.attrs["mod-order"] = np.array([*names], dtype=TEXT)
+    return path
+
+
+def test_row_numbers_in_mudata_are_no_pairs(tmp_path, in_process):
+    path = write_numbered(tmp_path / "a.h5mu", atac="0123", rna="01234")
+    with pytest.warns(UserWarning, match="match_ids=True"):
+        assert read_views(path).aligned is None
+    said_so = read_views(path, match_ids=True).aligned
+    assert said_so[0, 1].tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
+
+
+def test_numbers_that_somebody_chose_are_names(tmp_path, in_process):
+    path = write_numbered(tmp_path / "a.h5mu", atac="31", rna="01234")
+    assert read_views(path).aligned[0, 1].tolist() == [[0, 3], [1, 1]]
+
+
+def test_genes_can_be_left_out(h5ad, in_process):
+    path, X = h5ad
+    view = read_view(path, exclude=["g1"])
+    np.testing.assert_array_equal(view.X, X[:, [0, 2]])
+    assert view.feature_names == ["g0", "g2"]
+    np.testing.assert_array_equal(view.other_columns["g1"], X[:, 1])
+    with pytest.raises(DataFileError, match=r"cells\.h5ad.*no column 'g7' to exclude"):
+        read_view(path, exclude=["g7"])
+
+
 @pytest.mark.heavy
 @pytest.mark.filterwarnings("default")
 def test_what_anndata_and_mudata_write(tmp_path, in_process):

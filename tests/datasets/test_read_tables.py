@@ -135,6 +135,16 @@ def test_excluded_columns_are_kept_aside(csv):
     assert list(view.other_columns["y"]) == ["2", "5"]
 
 
+def test_a_column_to_exclude_need_not_be_in_every_file(tmp_path):
+    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    one.write_text("x,age\n1,2\n4,5\n")
+    other.write_text("u,v\n1,2\n4,5\n")
+    data = read_views([one, other], exclude=["age"])
+    assert data.feature_names == [["x"], ["u", "v"]]
+    with pytest.raises(DataFileError, match=r"one.csv, .*'agge'.*'v', 'age'"):
+        read_views([one, other], exclude=["age", "agge"])
+
+
 def test_single_precision(csv):
     assert csv("x,y\n0.1,2\n", dtype=np.float32).X.dtype == np.float32
     with pytest.raises(ValueError, match="float32, float64 or None"):
@@ -338,7 +348,7 @@ def test_views_have_different_names(tmp_path):
 @pytest.mark.parametrize("name", ["x.xlsx", "x", "x.gz", "x.npy.gz"])
 def test_unknown_suffixes_are_named_with_the_known(tmp_path, name):
     (tmp_path / name).write_text("?")
-    with pytest.raises(DataFileError, match=r"not known; known are .csv"):
+    with pytest.raises(DataFileError, match=r"not known; save it as .csv"):
         read_views(tmp_path / name)
 
 

@@ -6,9 +6,12 @@ what is missing.
 """
 
 import json
+import operator
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +43,24 @@ class Cell:
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "Cell":
-        """Read the cell that a record is the result of."""
-        known = {name: record[name] for name in cls.__dataclass_fields__}
-        known["views"] = known["views"] and tuple(known["views"])
+        """Read the cell that a record is the result of.
+
+        A record of anything else gets a ValueError.
+        """
+        for name, kinds in KINDS.items():
+            value = record.get(name, ...)
+            if isinstance(value, bool) or not isinstance(value, kinds):
+                raise ValueError(f"{value!r} is no {name} of a cell")
+        known = {name: record[name] for name in KINDS}
+        if known["views"] is not None:
+            known["views"] = tuple(map(operator.index, known["views"]))
         return cls(**known)
 
     def record(self) -> dict[str, Any]:
         """Give what is written of the cell itself."""
         return asdict(self)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The same for cells that ask for the same thing."""
         return json.dumps(self.record(), sort_keys=True)
@@ -83,6 +94,19 @@ def describe_setting(setting: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
+# What the fields of a cell are in JSON.
+KINDS: dict[str, tuple[type, ...]] = {
+    "dataset": (str,),
+    "method": (str,),
+    "setting": (dict,),
+    "ratio": (float, int),
+    "shuffle": (int,),
+    "views": (list, tuple, type(None)),
+    "rows": (int, type(None)),
+    "measure": (str,),
+}
+
+
 class Results:
     """Results of cells, in a file of JSON lines or in memory only.
 
@@ -97,8 +121,8 @@ class Results:
         self.environments: dict[str, dict[str, Any]] = {}
         self._found: dict[str, tuple[Cell, dict[str, Any]]] = {}
         self._alike: dict[tuple[Any, ...], set[str]] = {}
-        for line in self._lines():
-            self._take(line)
+        for record in self._records():
+            self._take(record)
 
     def __len__(self) -> int:
         return len(self._found)
@@ -143,23 +167,33 @@ class Results:
 
     def _take(self, record: dict[str, Any]) -> None:
         if "is" in record:
-            self.environments[record["environment"]] = record["is"]
+            self.environments[str(record["environment"])] = record["is"]
         else:
             cell = Cell.of(record)
             self._found[cell.key] = cell, record
             self._alike.setdefault(_kind(cell), set()).add(cell.key)
 
-    def _lines(self) -> Iterator[dict[str, Any]]:
-        """Whole lines of the file."""
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """Read the file, whatever else has got into it."""
         if self.path is None or not self.path.exists():
             return
         for line in self.path.read_bytes().splitlines():
-            try:
-                record = json.loads(line)
-            except ValueError:  # torn when a run was killed: its cell is done again
-                continue
-            if isinstance(record, dict):
-                yield record
+            # Torn when a run was killed, or none of ours: its cell is done again.
+            with suppress(ValueError, TypeError, RecursionError):
+                yield _check_record(json.loads(line))
+
+
+def _check_record(record: Any) -> dict[str, Any]:
+    """Complain about what is neither the result of a cell nor a machine."""
+    if not isinstance(record, dict):
+        raise TypeError(f"{record!r} is no record")
+    if "is" not in record:
+        Cell.of(record)
+        if not isinstance(record.get("status"), str):
+            raise ValueError("the record has no status")
+    elif not (isinstance(record["is"], dict) and "environment" in record):
+        raise ValueError("the record is of no machine")
+    return record
 
 
 def _kind(cell: Cell) -> tuple[Any, ...]:

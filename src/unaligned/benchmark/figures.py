@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from unaligned.benchmark.cells import Results, describe_setting
+from unaligned.benchmark.columns import slug
 from unaligned.benchmark.methods import METHODS
 from unaligned.benchmark.scaling import growth
 from unaligned.benchmark.study import FIGURE5_MU, SCALING
 from unaligned.benchmark.summary import Case, Summary, cases_of, choose, summarise
-from unaligned.benchmark.tables import slug
 
 __all__ = ["INK", "Picture", "figure3", "figure4", "figure5", "figure6", "scaling"]
 
@@ -280,11 +280,11 @@ def figure6(results: Results) -> list[Picture]:
 
 def scaling(results: Results) -> list[Picture]:
     """Time and memory against the number of rows."""
-    names = [name for name in SCALING if growth(results, name, "seconds")]
+    names = [name for name in SCALING if growth(results, name, "cpu_seconds")]
     if not names:
         return []
     with canvas(2, width=4.8) as (figure, axes):
-        for ax, measurement in zip(axes, ("seconds", "grown_mb"), strict=True):
+        for ax, measurement in zip(axes, ("cpu_seconds", "grown_mb"), strict=True):
             for i, name in enumerate(names):
                 curve = growth(results, name, measurement)
                 if curve:
@@ -295,7 +295,7 @@ def scaling(results: Results) -> list[Picture]:
                     }
                     ax.plot(*zip(*curve, strict=True), ms=3, **style, label=name)
             ax.set(xscale="log", yscale="log", xlabel="rows")
-        axes[0].set(ylabel="seconds")
+        axes[0].set(ylabel="CPU seconds")
         axes[1].set(ylabel="memory of the fit, MB")
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center",
                       ncols=4, fontsize=7)  # fmt: skip

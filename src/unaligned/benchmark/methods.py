@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
+from inspect import signature
 from itertools import product
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.preprocessing import normalize
 
 from unaligned import baselines
 from unaligned.base import cluster_rows
+from unaligned.benchmark.protocol import PAIRED_SHARE
 from unaligned.benchmark.straightforward import objective_trace
 from unaligned.pavuc import PAVuC
 from unaligned.savuc import SAVuC
@@ -48,6 +50,17 @@ class Method:
     def published_name(self) -> str:
         """Row of the published tables."""
         return self.published or self.name
+
+    @property
+    def defaults(self) -> Setting:
+        """Default values of what the grid varies."""
+        parameters = signature(self.build).parameters
+        return {name: parameters[name].default for name in self.grid}
+
+    @property
+    def known_share(self) -> float:
+        """Share of the pairs that it is told where others are told none."""
+        return PAIRED_SHARE if self.needs_pairs else 0.0
 
     @property
     def can_run(self) -> bool:
@@ -124,9 +137,17 @@ class PlainNumPy:
         return self
 
 
-def pavuc(n_clusters: int, anchors_per_cluster: int = 1, **setting: Any) -> PAVuC:
+def pavuc(
+    n_clusters: int,
+    *,
+    alpha: float = 1.5,
+    mu: float = 0.1,
+    anchors_per_cluster: int = 1,
+    **more: Any,
+) -> PAVuC:
     """Build PAVuC with anchors counted per cluster, as the paper counts them."""
-    return PAVuC(n_clusters, n_anchors=anchors_per_cluster * n_clusters, **setting)
+    n_anchors = anchors_per_cluster * n_clusters
+    return PAVuC(n_clusters, n_anchors=n_anchors, alpha=alpha, mu=mu, **more)
 
 
 def fixed_iterations(n_clusters: int, *, n_iter: int, random_state: int) -> PAVuC:

@@ -10,8 +10,9 @@ from typing import Any
 
 from unaligned.benchmark import figures, scaling, tables
 from unaligned.benchmark.cells import Results
+from unaligned.benchmark.columns import Column, Spread, Table, Value, show
 from unaligned.benchmark.summary import RULES
-from unaligned.benchmark.tables import Column, Spread, Table, Value, show
+from unaligned.benchmark.verdict import verdict_tables
 
 __all__ = ["ARTEFACTS", "Section", "html_page", "markdown_page", "sections"]
 
@@ -34,6 +35,11 @@ HOW = (
     "(100 dimensions by a truncated SVD) and the digits (centred).",
     "Every fit runs in a process of its own, whose wall time and peak memory are its "
     "own. A fit that fails, takes too long or too much memory is listed as such.",
+)
+IN_SHORT = (
+    "Which published figures these runs reproduce, and what stands behind the scores "
+    "of PAVuC-ATS: its template, single views, and how often matched rows share a "
+    "class."
 )
 
 
@@ -105,8 +111,9 @@ ARTEFACTS = {
 def sections(
     results: Results, names: tuple[str, ...] = tuple(ARTEFACTS)
 ) -> list[Section]:
-    """Tables and figures that there are results for."""
-    found = []
+    """Give the findings in short, and what tables and figures there are results for."""
+    verdict = verdict_tables(results)
+    found = [Section("short", "In short", IN_SHORT, verdict, [])] if verdict else []
     for name in names:
         made = ARTEFACTS[name]
         parts = made.tables(results), made.pictures(results)
@@ -188,13 +195,13 @@ def summary(results: Results) -> str:
     """Say in a sentence how much was run."""
     records = [record for _, record in results]
     done = sum(record["status"] == "done" for record in records)
-    hours = sum(record.get("wall", 0) for record in records) / 3600
+    hours = sum(record.get("worker_cpu_seconds", 0) for record in records) / 3600
     days = sorted({record["at"][:10] for record in records if "at" in record})
     when = f" between {days[0]} and {days[-1]}" if len(days) > 1 else ""
     when = f" on {days[0]}" if len(days) == 1 else when
     return (
-        f"{len(records):,} cells, {done:,} of them done, {hours:.1f} hours of computing"
-        f"{when}.{busy(results)}"
+        f"{len(records):,} cells, {done:,} of them done, {hours:.1f} hours of "
+        f"processor time{when}.{busy(results)}"
     )
 
 

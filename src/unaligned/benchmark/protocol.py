@@ -29,6 +29,7 @@ __all__ = [
     "PAIRED_SHARE",
     "PAPER_DATASETS",
     "RATIOS",
+    "SYNTHETIC",
     "DatasetEntry",
     "digest",
     "entry_of",

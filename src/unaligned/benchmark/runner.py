@@ -161,7 +161,7 @@ def work(question: Connection, cell: Cell, measure: Measure, limits: Limits) -> 
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(last.filename)}:{last.lineno}"
         answer = {"status": "failed", "reason": reason, "where": where}
-    question.send(answer)
+    question.send(answer | {"worker_cpu_seconds": round(time.process_time(), 3)})
 
 
 def die_with_parent() -> None:

@@ -6,6 +6,8 @@ argmax per row, and two passes over every view per iteration.
 
 import numpy as np
 
+__all__ = ["objective_trace"]
+
 
 def objective_trace(Xs, A, G, *, mu, alpha, n_iter):
     """Objective after every iteration, from anchors ``A`` and one graph ``G``."""

@@ -20,14 +20,13 @@ from unaligned.benchmark.measure import measure
 from unaligned.benchmark.methods import METHODS, Setting
 from unaligned.benchmark.protocol import (
     N_SHUFFLES,
-    PAIRED_SHARE,
     RATIOS,
     SYNTHETIC,
     entry_of,
     load_views,
 )
 from unaligned.benchmark.runner import Limits, Measure, Running, run_cells
-from unaligned.benchmark.summary import CRITERIA, Case, choose, released_setting
+from unaligned.benchmark.summary import CRITERIA, Case, nominate, released_setting
 
 __all__ = ["PLANS", "Observer", "Study", "run_study"]
 
@@ -37,11 +36,12 @@ PAIRED = (
 )  # fmt: skip
 UNPAIRED = ("CMVNMF", "UPMGCSM", "VuCG", "PAVuC", "SAVuC")
 TABLE4 = (*PAIRED, *UNPAIRED, *FLOORS)
-TABLE5 = ("PVC", "MvCLN", "PAVuC", "SAVuC", *FLOORS)
+DEEP = ("PVC", "MvCLN")
+TABLE5 = (*DEEP, "PAVuC", "SAVuC", *FLOORS)
 TABLE6 = ("PAVuC", "NPA-VuC")
 TABLE7 = UNPAIRED
 SPEED = ("PAVuC in 15 iterations", "plain NumPy in 15 iterations")
-SCALING = (*PAIRED, *UNPAIRED, *SPEED)
+SCALING = (*PAIRED, *UNPAIRED, *DEEP, *SPEED)
 FIGURE5_MU = (1e-4, 1e-3, 1e-2, 1e-1)
 
 
@@ -98,10 +98,10 @@ def searched(
         ]
         yield from tried
         if all(results.get(cell) or gave_up(cell, results) for cell in tried):
-            chosen = [choose(results, case, name, rule, ratio) for rule in CRITERIA]
+            chosen = [nominate(results, case, name, rule, ratio) for rule in CRITERIA]
             settled += [setting for setting in chosen if setting is not None]
     elif released is None:
-        settled.append({})
+        settled.append(METHODS[name].defaults)
     for setting in settled:
         for shuffle in range(study.shuffles):
             yield case.cell(name, setting, ratio=ratio, shuffle=shuffle)
@@ -128,7 +128,7 @@ def table5(study: Study, results: Results) -> Iterator[Cell]:
     """Two views; methods that need pairs get one in a hundred."""
     for case in map(two_views, study.cases):
         for name in study.wanted(TABLE5):
-            ratio = PAIRED_SHARE if METHODS[name].needs_pairs else 0.0
+            ratio = METHODS[name].known_share
             yield from searched(study, results, case, name, ratio)
 
 
@@ -194,9 +194,10 @@ def scaling(study: Study, results: Results) -> Iterator[Cell]:
     """Growing synthetic data, for every method until it is too slow."""
     for name in study.wanted(SCALING):
         grid = list(METHODS[name].settings(3, study.quick))
-        setting = grid[0] if len(grid) == 1 else {}
+        setting = grid[0] if len(grid) == 1 else METHODS[name].defaults
+        views, ratio = (0, 1) if name in DEEP else None, METHODS[name].known_share
         for size in study.sizes:
-            cell = Cell(SYNTHETIC, name, setting, rows=size)
+            cell = Cell(SYNTHETIC, name, setting, ratio, views=views, rows=size)
             yield cell
             seconds = (results.get(cell) or {}).get("seconds", study.time_limit)
             if seconds > study.time_limit / 2:  # twice the rows take twice the time

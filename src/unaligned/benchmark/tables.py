@@ -3,14 +3,12 @@
 A table is plain data; `unaligned.benchmark.page` and the command line render it.
 """
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
-
 from unaligned.benchmark import published_tables
 from unaligned.benchmark.cells import Results, describe_setting
+from unaligned.benchmark.columns import Column, Spread, Table, Value, slug, without
 from unaligned.benchmark.methods import METHODS, Setting
 from unaligned.benchmark.protocol import PAIRED_SHARE
-from unaligned.benchmark.study import TABLE4, TABLE5, TABLE6, TABLE7
+from unaligned.benchmark.study import DEEP, TABLE4, TABLE5, TABLE6, TABLE7
 from unaligned.benchmark.summary import (
     CRITERIA,
     Case,
@@ -23,16 +21,21 @@ from unaligned.benchmark.summary import (
 )
 
 __all__ = [
-    "Column",
-    "Spread",
-    "Table",
-    "Value",
-    "show",
+    "cases_of_table4",
+    "cases_of_table5",
+    "cases_of_table6",
+    "chosen",
+    "fixed_rule",
+    "label_of",
+    "published_scores",
+    "rules_of",
     "table4",
     "table5",
     "table6",
     "table7",
 ]
+
+Published = dict[str, dict[str, dict[str, float | None]]]
 
 SCORES = {"acc": "ACC", "nmi": "NMI", "f": "F"}
 ALONE, FIRST = "template_alone.", "first_view."
@@ -44,66 +47,6 @@ ORDERS = (
     "Scores are in the template's row order, and again in that of the first view; the "
     "paper does not say which of them its ablation was scored in."
 )
-
-
-class Spread(NamedTuple):
-    """A mean, and the standard deviation over shuffles."""
-
-    mean: float
-    deviation: float | None
-
-
-Value = str | float | int | Spread | None
-
-
-@dataclass(frozen=True)
-class Column:
-    """Heading of a column, and how its values are written."""
-
-    name: str
-    digits: int | None = None
-    """Decimals of numbers; None: text."""
-    signed: bool = False
-    room: int = 0
-    """Letters that a line must have room for, or the column is left out."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Columns and rows, with what a reader has to know."""
-
-    name: str
-    title: str
-    columns: tuple[Column, ...]
-    rows: list[list[Value]]
-    notes: list[str] = field(default_factory=list)
-
-
-def show(column: Column, value: Value) -> str:
-    """Write a value as its column says.
-
-    Examples
-    --------
-    >>> show(Column("ACC", 1), Spread(53.46, 0.41))
-    '53.5 ± 0.4'
-    >>> show(Column("Δ ACC", 1, signed=True), 0.06)
-    '+0.1'
-    >>> show(Column("Δ ACC", 1, signed=True), -0.04)
-    '+0.0'
-    """
-    if value is None:
-        return "–"
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Spread):
-        mean = show(column, value.mean)
-        if value.deviation is None:
-            return mean
-        return f"{mean} ± {value.deviation:.{column.digits}f}"
-    value = round(value, column.digits or 0) + 0.0  # no minus before a zero
-    text = f"{value:{'+' if column.signed else ''},.{column.digits or 0}f}"
-    return text.replace("-", "−")
-
 
 SCORE_COLUMNS = (
     Column("method"),
@@ -120,7 +63,7 @@ SCORE_COLUMNS = (
     ),
     Column("same class", 1),
     Column("by chance", 1),
-    Column("seconds", 1, room=160),
+    Column("CPU seconds", 1, room=160),
     Column("shuffles", room=130),
     Column("setting", room=180),
 )
@@ -131,29 +74,49 @@ def table4(results: Results) -> list[Table]:
     published = published_tables()["table4_fully_unaligned"]
     return [
         scores_table(results, case, f"Table 4: {case}", TABLE4, published)
+        for case in cases_of_table4(results)
+    ]
+
+
+def cases_of_table4(results: Results) -> list[Case]:
+    """All views of a dataset, where more was run than PAVuC and its ablation."""
+    others = [name for name in TABLE4 if name not in TABLE6]
+    return [
+        case
         for case in cases_of(results)
         if case.views is None
-        and case.dataset != "synthetic"
-        and searched(results, case)
+        and any(results.like(case.cell(name, {})) for name in others)
     ]
 
 
 def table5(results: Results) -> list[Table]:
     """Two views, beside methods that need pairs."""
     published = published_tables()["table5_two_views"]
-    tables = []
-    for case in cases_of(results):
-        deep = any(results.like(case.cell(n, {}, ratio=PAIRED_SHARE)) for n in METHODS)
-        if case.views is not None or deep:
-            title = f"Table 5: {case}"
-            tables.append(scores_table(results, case, title, TABLE5, published))
-    return tables
+    return [
+        scores_table(results, case, f"Table 5: {case}", TABLE5, published)
+        for case in cases_of_table5(results)
+    ]
 
 
-def searched(results: Results, case: Case) -> bool:
-    """Whether Table 4 has anything of a case but PAVuC and its ablation."""
-    others = [name for name in TABLE4 if name not in TABLE6]
-    return any(results.like(case.cell(name, {})) for name in others)
+def cases_of_table5(results: Results) -> list[Case]:
+    """Two views of a dataset: some of more, or all with methods that need pairs."""
+    return [
+        case
+        for case in cases_of(results)
+        if case.views is not None
+        or any(results.like(case.cell(name, {}, ratio=PAIRED_SHARE)) for name in DEEP)
+    ]
+
+
+def published_scores(
+    published: Published, name: str, case: Case
+) -> dict[str, float | None]:
+    """Look up the published scores that ours can stand beside, by heading."""
+    scores = published.get(METHODS[name].published_name, {})
+    found = scores.get(case.entry.published or "", {})
+    if name in DEEP:  # their F is not counted over pairs, as ours is
+        found = found | {"F": None}
+    return found
 
 
 def scores_table(
@@ -161,30 +124,33 @@ def scores_table(
     case: Case,
     title: str,
     names: tuple[str, ...],
-    published: dict[str, dict[str, dict[str, float | None]]],
+    published: Published,
 ) -> Table:
     """Every method by every rule, with the floors that the paper lacks."""
     rows = []
     for name in names:
-        method = METHODS[name]
-        ratio = PAIRED_SHARE if method.needs_pairs else 0.0
-        paper = published.get(method.published_name, {}).get(case.entry.published or "")
+        ratio = METHODS[name].known_share
+        paper = published_scores(published, name, case)
         for rule in rules_of(results, case, name, ratio):
             found = chosen(results, case, name, rule, ratio)
             if found is None:
                 continue
             label = label_of(name, rule)
-            rows.append(score_row(label, rule, found, paper, case.entry.same_data))
+            tried = len(grid_records(results, case, name, ratio))
+            row = score_row(label, rule, found, paper, case.is_the_papers)
+            rows.append([*row, tried if rule in CRITERIA else None])
             if name == "PAVuC" and rule not in CRITERIA:
-                rows.append(
-                    score_row("PAVuC's template alone", rule, found, part=ALONE)
-                )
-    notes = [grid_note(results, case, names)]
-    if case.entry.published and not case.entry.same_data:
+                row = score_row("PAVuC's template alone", rule, found, part=ALONE)
+                rows.append([*row, None])
+    notes = [grid_note(results, case, names), cost_note(results, case, names)]
+    if case.entry.published and not case.is_the_papers:
         notes.append(OTHER_DATA)
-    if any(METHODS[name].needs_pairs for name in names):
-        notes.append("PVC and MvCLN know 1 % of the pairs, the others none.")
-    columns = SCORE_COLUMNS
+    if set(names) & set(DEEP):
+        notes.append(
+            "PVC and MvCLN know 1 % of the pairs, the others none. Their published F "
+            "is another one than ours, which counts pairs of rows, and is left out."
+        )
+    columns = (*SCORE_COLUMNS, Column("settings tried", 0, room=200))
     if case.entry.published is None:
         columns, rows = without(columns, rows, "paper", "Δ")
     return Table(slug(title), title, columns, rows, notes)
@@ -228,7 +194,7 @@ def score_row(
     label: str,
     rule: str,
     found: Summary,
-    paper: dict[str, float | None] | None = None,
+    paper: dict[str, float | None] = {},  # noqa: B006  never changed
     same_data: bool = True,
     part: str = "",
 ) -> list[Value]:
@@ -236,7 +202,7 @@ def score_row(
     row: list[Value] = [label, rule]
     for score, heading in SCORES.items():
         name = part + score
-        mean, theirs = found.mean(name), (paper or {}).get(heading)
+        mean, theirs = found.mean(name), paper.get(heading)
         row.append(None if mean is None else Spread(mean, found.spread(name)))
         row.append(theirs)
         known = mean is not None and theirs is not None and same_data
@@ -245,7 +211,7 @@ def score_row(
         row += [None, None, None]
     else:
         row += [found.mean(name) for name in ("same_class", "by_chance")]
-        row.append(found.median("seconds"))
+        row.append(found.median("cpu_seconds"))
     return [*row, count(found), describe_setting(found.setting)]
 
 
@@ -256,15 +222,15 @@ def count(found: Summary) -> str:
 
 def grid_note(results: Results, case: Case, names: tuple[str, ...]) -> str:
     """Say what grids were searched on."""
-    searched = [
-        len(set.intersection(*map(set, grid.values())))
-        for name in names
-        if len(grid := grid_records(results, case, name)) > 1
-    ]
+    searched = []
+    for name in names:
+        grid = grid_records(results, case, name, METHODS[name].known_share)
+        if len(grid) > 1 and name != "single view":
+            searched.append(len(set.intersection(*map(set, grid.values()))))
     if not searched:
-        return "No grid was searched."
+        return "No grid was searched: settings are released or default ones."
     shuffles = "one shuffle" if max(searched) == 1 else f"{max(searched)} shuffles"
-    return f"Grids were searched on {shuffles}, the chosen setting run on all."
+    return f"Grids were searched on {shuffles}, what was chosen there was run on all."
 
 
 def table6(results: Results) -> list[Table]:
@@ -272,9 +238,7 @@ def table6(results: Results) -> list[Table]:
     published = published_tables()["table6_ablation"]
     rows: list[list[Value]] = []
     notes = [ORDERS]
-    for case in cases_of(results):
-        if case.views is not None or not results.like(case.cell("NPA-VuC", {})):
-            continue
+    for case in cases_of_table6(results):
         ablation = []
         for name in TABLE6:
             rule = fixed_rule(name, case)
@@ -282,16 +246,16 @@ def table6(results: Results) -> list[Table]:
             if found is None:
                 continue
             ablation.append(found)
-            paper = published[METHODS[name].published_name].get(case.entry.published)
+            paper = published_scores(published, name, case)
             for label, part in ((name, ""), (f"{name}, order of view 1", FIRST)):
                 if part and name == "PAVuC":
-                    paper = None  # published in the template's order
-                row = score_row(label, rule, found, paper, case.entry.same_data, part)
+                    paper = {}  # published in the template's order
+                row = score_row(label, rule, found, paper, case.is_the_papers, part)
                 rows.append([str(case), *row])
         if len(ablation) == 2:
-            paper = published["Difference"].get(case.entry.published)
+            paper = published["Difference"].get(case.entry.published or "", {})
             rows.append([str(case), *difference_row(*ablation, paper=paper)])
-        if ablation and case.entry.same_data and case.entry.published:
+        if ablation and case.is_the_papers:
             paper = published["NPA-VuC"][case.entry.published]
             notes += which_order(str(case), ablation[-1], paper["ACC"])
     if not rows:
@@ -299,6 +263,23 @@ def table6(results: Results) -> list[Table]:
     columns, rows = without((Column("dataset"), *SCORE_COLUMNS), rows, "seconds")
     title = "Table 6: without the alignment term"
     return [Table("table-6", title, columns, rows, notes)]
+
+
+def cost_note(results: Results, case: Case, names: tuple[str, ...]) -> str:
+    """Say what all cells behind a table took."""
+    asked = [case.cell(name, {}, ratio=METHODS[name].known_share) for name in names]
+    records = [record for cell in asked for _, record in results.like(cell)]
+    minutes = sum(record.get("worker_cpu_seconds", 0) for record in records) / 60
+    return f"{len(records):,} fits, {minutes:.1f} minutes of processor time."
+
+
+def cases_of_table6(results: Results) -> list[Case]:
+    """All views of a dataset that the ablation was run on."""
+    return [
+        case
+        for case in cases_of(results)
+        if case.views is None and results.like(case.cell("NPA-VuC", {}))
+    ]
 
 
 def which_order(case: str, ablation: Summary, paper: float) -> list[str]:
@@ -315,23 +296,15 @@ def which_order(case: str, ablation: Summary, paper: float) -> list[str]:
     ]
 
 
-def without(
-    columns: tuple[Column, ...], rows: list[list[Value]], *words: str
-) -> tuple[tuple[Column, ...], list[list[Value]]]:
-    """Leave out columns whose names hold one of some words."""
-    kept = [i for i, c in enumerate(columns) if not any(w in c.name for w in words)]
-    return tuple(columns[i] for i in kept), [[row[i] for i in kept] for row in rows]
-
-
 def difference_row(
-    one: Summary, other: Summary, *, paper: dict[str, float | None] | None
+    one: Summary, other: Summary, *, paper: dict[str, float | None]
 ) -> list[Value]:
     """Tell what the alignment term is worth."""
     row: list[Value] = ["difference", ""]
     for score, heading in SCORES.items():
         ours, theirs = one.mean(score), other.mean(score)
         row.append(None if ours is None or theirs is None else ours - theirs)
-        row += [(paper or {}).get(heading), None]
+        row += [paper.get(heading), None]
     return [*row, None, None, None, "", ""]
 
 
@@ -350,7 +323,7 @@ def table7(results: Results) -> list[Table]:
     )
     rows: list[list[Value]] = []
     for case in cases_of(results):
-        if case.views is not None or case.dataset == "synthetic":
+        if case.views is not None:
             continue
         for name in TABLE7:
             found = chosen(results, case, name, rules_of(results, case, name)[0])
@@ -375,15 +348,3 @@ def table7(results: Results) -> list[Table]:
         "Intel i7-8700, ours from the machine below."
     ]
     return [Table("table-7", "Table 7: seconds", columns, rows, notes)] if rows else []
-
-
-def slug(title: str) -> str:
-    """Name that can stand in an address.
-
-    Examples
-    --------
-    >>> slug("Table 4: digits (600 rows)")
-    'table-4-digits-600-rows'
-    """
-    letters = (c if c.isalnum() else " " for c in title.lower())
-    return "-".join("".join(letters).split())

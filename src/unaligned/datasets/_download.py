@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pooch
-
 from unaligned.datasets._registry import Dataset
 from unaligned.progress import download_bar
 
@@ -66,6 +64,8 @@ def download(dataset: Dataset, folder: Path, *, quiet: bool = False) -> Path:
 def checksum_matches(dataset: Dataset, path: Path) -> bool:
     """Whether a file is the published one, as far as that is pinned."""
     if dataset.sha256 is not None:
+        import pooch  # slow to import, and rarely needed
+
         return bool(pooch.file_hash(os.fspath(path)) == dataset.sha256)
     if dataset.git_blob is not None:
         digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
@@ -82,6 +82,8 @@ class Mishap(Exception):
 
 def _retrieve(dataset: Dataset, url: str, folder: Path, quiet: bool) -> None:
     """Fetch the file from one address."""
+    import pooch
+
     known = f"sha256:{dataset.sha256}" if dataset.sha256 else None
 
     def downloader(url: str, output_file: Any, _: Any) -> None:
@@ -182,6 +184,8 @@ def _sole_user(folder: Path) -> Iterator[None]:
 @contextmanager
 def _silent_pooch() -> Iterator[None]:
     """Keep pooch from announcing the download, which has a bar of its own."""
+    import pooch
+
     logger = pooch.get_logger()
     level = logger.level
     logger.setLevel(logging.WARNING)

@@ -1,6 +1,7 @@
 """Views from the files that people have."""
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -10,12 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unaligned.datasets.readers.contents import DataFileError, FileView, Options
+from unaligned.datasets.readers.contents import (
+    DataFileError,
+    FileView,
+    Options,
+    listed,
+)
 from unaligned.datasets.readers.delimited import read_delimited
 from unaligned.datasets.readers.hdf5 import SIGNATURE, read_anndata, read_mudata
 from unaligned.datasets.readers.matlab import read_matlab
 from unaligned.datasets.readers.numpy_files import read_npy, read_npz
 from unaligned.datasets.readers.parquet import read_parquet
+from unaligned.known_pairs import are_row_numbers, pairs_by_name
 
 __all__ = ["FileViews", "read_view", "read_views"]
 
@@ -93,7 +100,9 @@ def read_view(path: PathLike, **options: Any) -> FileView:
     >>> people.other_columns
     {'city': array(['Rome', 'Oslo'], dtype=object)}
     """
-    views = read_file(path, Options(**options))
+    read_with = Options(**options)
+    views = read_file(path, read_with)
+    _check_excluded([(Path(path), view) for view in views], read_with)
     if len(views) > 1:
         names = [view.name for view in views]
         raise DataFileError(
@@ -139,10 +148,11 @@ def read_views(
         Column with the ids of the rows, by name or position. None: a column with a
         telling name, or a first column of text; False: rows have no ids.
     exclude : sequence of str or int, default=()
-        Columns of tables that are no features. They are among ``other_columns``.
+        Columns that are no features. They are among ``other_columns``. Names need not
+        occur in every file.
     match_ids : bool, default=False
         Whether equal ids in different files mean the same object, and so a known pair.
-        In one MuData file they always do.
+        In one MuData file they do in any case, unless they are just row numbers.
     header : bool, default=None
         Whether the first row of a table of text names the columns. None: find out.
     delimiter : str, default=None
@@ -190,6 +200,7 @@ def read_views(
     )
     files = [(Path(path), read_file(path, options)) for path in paths]
     views = [(path, view) for path, views in files for view in views]
+    _check_excluded(views, options)
     named = [view.row_ids is not None for _, view in views]
     return FileViews(
         Xs=[view.X for _, view in views],
@@ -216,7 +227,8 @@ def read_file(path: PathLike, options: Options) -> list[FileView]:
         raise ValueError(f"dtype={options.dtype!r} must be float32, float64 or None.")
     kind, reader = _find_reader(path)
     try:
-        return [_in_precision(view, options.dtype) for view in reader(path, options)]
+        views = [_set_aside(view, options.exclude) for view in reader(path, options)]
+        return [_in_precision(view, options.dtype) for view in views]
     except DataFileError as error:
         raise DataFileError(f"{path}: {error}") from None
     except (FileNotFoundError, ImportError, IsADirectoryError, PermissionError):
@@ -231,15 +243,30 @@ def read_file(path: PathLike, options: Options) -> list[FileView]:
         ) from error
 
 
+def _check_excluded(views: list[tuple[Path, FileView]], options: Options) -> None:
+    """Complain about a column that is to be left out and that no file has."""
+    aside = {options.id_column, *(name for _, v in views for name in v.other_columns)}
+    missing = [c for c in options.exclude if isinstance(c, str) and c not in aside]
+    if missing:
+        files = dict.fromkeys(str(path) for path, _ in views)
+        names = [name for _, v in views for name in v.feature_names or ()]
+        names += [name for name in aside if isinstance(name, str)]
+        raise DataFileError(
+            f"{', '.join(files)}: there is no column {missing[0]!r} to exclude; named "
+            f"columns are {listed(dict.fromkeys(names))}."
+        )
+
+
 def _find_reader(path: Path) -> tuple[str, Reader]:
     """Choose the reader by the suffix, unless the content contradicts it."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     text = suffixes[-1:] == [".gz"] and len(suffixes) > 1
     suffix = suffixes[-2] if text else "".join(suffixes[-1:])
     if suffix not in READERS or (text and READERS[suffix][1] is not read_delimited):
+        ending = "".join(suffixes[-1 - text :])
         raise DataFileError(
-            f"{path}: files ending in {''.join(suffixes[-1 - text :]) or 'nothing'!r} "
-            f"are not known; known are {', '.join(READERS)} and .csv.gz."
+            f"{path}: files {f'ending in {ending!r}' if ending else 'without ending'} "
+            f"are not known; save it as .csv (known are {', '.join(READERS)}, .csv.gz)."
         )
     kind, reader = READERS[suffix]
     with open(path, "rb") as file:
@@ -252,6 +279,22 @@ def _find_reader(path: Path) -> tuple[str, Reader]:
             "give it the right suffix."
         )
     return kind, reader
+
+
+def _set_aside(view: FileView, columns: tuple[str | int, ...]) -> FileView:
+    """Take columns out of a view whose reader has left them in."""
+    names = view.feature_names or []
+    out = [i for i, name in enumerate(names) if name in columns]
+    if not out:
+        return view
+    taken = view.X[:, out].toarray() if sparse.issparse(view.X) else view.X[:, out]
+    others = {names[i]: taken[:, at] for at, i in enumerate(out)}
+    kept = np.delete(np.arange(len(names)), out)
+    return view._replace(
+        X=view.X[:, kept],
+        feature_names=[names[i] for i in kept],
+        other_columns=view.other_columns | others,
+    )
 
 
 def _in_precision(view: FileView, dtype: Any) -> FileView:
@@ -281,17 +324,24 @@ def _shared_ids(
     views: list[tuple[Path, FileView]], match_ids: bool
 ) -> dict[tuple[int, int], NDArray[np.intp]]:
     """Pairs of rows that have the same id, where that means something."""
-    rows = [
-        {name: row for row, name in enumerate(view.row_ids or [])} for _, view in views
-    ]
+    ids = [view.row_ids or [] for _, view in views]
+    numbered = [are_row_numbers(own) for own in ids]
     paths = [path for path, _ in views]
-    pairs = {}
+    pairs, silent = {}, set()
     for i, j in combinations(range(len(views)), 2):
         in_one = paths[i] == paths[j] and paths[i].suffix.lower() == ".h5mu"
-        if match_ids or in_one:
-            shared = [
-                (row, rows[j][name]) for name, row in rows[i].items() if name in rows[j]
-            ]
-            if shared:
-                pairs[i, j] = np.array(shared, dtype=np.intp)
+        if in_one and numbered[i] and numbered[j] and not match_ids:
+            silent.add(paths[i])
+        elif match_ids or in_one:
+            shared = pairs_by_name(ids[i], ids[j])
+            if len(shared):
+                pairs[i, j] = shared
+    for path in sorted(silent):
+        warnings.warn(
+            f"{path}: the names of the rows are just row numbers in two modalities or "
+            "more, and no pair is taken from them. If rows of one number are the same "
+            "object, say match_ids=True.",
+            UserWarning,
+            stacklevel=3,
+        )
     return pairs

@@ -9,8 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import pooch
-
 __all__ = [
     "Dataset",
     "data_folders",
@@ -92,6 +90,8 @@ def data_folders(data_home: str | os.PathLike[str] | None = None) -> list[Path]:
     """
     if data_home is not None:
         return [Path(data_home).expanduser()]
+    import pooch  # slow to import, and rarely needed
+
     named = os.environ.get("UNALIGNED_DATA")
     cache_folder = Path(pooch.os_cache("unaligned"))
     return [Path(named).expanduser(), cache_folder] if named else [cache_folder]

@@ -11,6 +11,7 @@ __all__ = [
     "assign_roles",
     "check_ids",
     "column_position",
+    "excluded_positions",
     "is_column",
     "names_ids",
 ]
@@ -40,7 +41,7 @@ def assign_roles(
     a first column that ends in "_id", or has no name, as R and pandas write the names
     of rows); or else a first column of text, should no text occur twice.
     """
-    excluded = {column_position(names, column) for column in options.exclude}
+    excluded = excluded_positions(names, options.exclude)
     ids, certain = _id_column(names, numeric, options.id_column, excluded)
     features = [
         i for i, number in enumerate(numeric) if number and i not in {ids, *excluded}
@@ -101,6 +102,21 @@ def column_position(names: Sequence[str], column: str | int) -> int:
     raise DataFileError(
         f"there is no column {column!r}; the columns are {listed(names)}."
     )
+
+
+def excluded_positions(names: Sequence[str], columns: Sequence[str | int]) -> set[int]:
+    """Positions of columns that are no features; files need not have all of them.
+
+    Examples
+    --------
+    >>> sorted(excluded_positions(["age", "iron"], ["iron", "zinc", 0]))
+    [0, 1]
+    """
+    return {
+        column_position(names, column)
+        for column in columns
+        if not isinstance(column, str) or column in names
+    }
 
 
 def check_ids(ids: Sequence[Any], name: str, certain: bool) -> list[str] | None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from unaligned.datasets.readers.columns import (
     column_position,
+    excluded_positions,
     is_column,
     names_ids,
 )
@@ -177,7 +178,7 @@ def _kinds(
     skip: int,
 ) -> list[str]:
     """Kind of every column; one of numbers with a slip in it gets a complaint."""
-    aside = {column_position(names, column) for column in options.exclude}
+    aside = excluded_positions(names, options.exclude)
     if is_column(options.id_column):
         aside.add(column_position(names, options.id_column))
     kinds = []

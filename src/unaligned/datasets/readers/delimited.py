@@ -121,7 +121,7 @@ def _open_text(path: Path, encoding: str) -> Any:
     try:
         encoding = "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
         return io.TextIOWrapper(stream, encoding=encoding, newline="")
-    except LookupError:
+    except (LookupError, ValueError):  # unknown, or no word at all
         stream.close()
         raise DataFileError(
             f"no encoding is called {encoding!r}; try 'utf-8' or 'latin-1'."

@@ -257,7 +257,8 @@ def main(kind: str, path: str, matrix: str, memory: str, patience: str) -> str |
     except Complaint as complaint:
         return str(complaint)
     except Exception as error:  # HDF5 says anything at all of damaged files
-        return f"the HDF5 library says {str(error)[:200]!r}."
+        said = str(error)[:200]
+        return f"the HDF5 library says {said!r}; get it again or write it anew."
     return None
 
 

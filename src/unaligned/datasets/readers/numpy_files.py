@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unaligned.archives import check_sizes, read_array, read_header
 from unaligned.datasets.readers.contents import (
@@ -25,7 +26,7 @@ PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # all that NumPy writes
 def read_npy(path: Path, options: Options) -> list[FileView]:
     """Read one array as one view, or leave it on disk if the user wants that."""
     # Mapping compares the declared shape with the length of the file.
-    X = np.load(path, mmap_mode="r", allow_pickle=False)
+    X: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     if X.ndim != 2 or X.dtype.kind not in "biufc":
         raise DataFileError(
             f"it holds {X.dtype} of shape {X.shape}; a view is a table of numbers, "
