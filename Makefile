@@ -39,7 +39,7 @@ chromium:
 
 install: $(VENV)/.installed-plots  ## Install the library into .venv
 
-demo: install  ## Shuffle three views of the digits, cluster them, tell what it is worth
+demo: install  ## Shuffle four views of the digits, cluster them, tell what it is worth
 	@$(BIN)/unaligned demo
 
 test: $(VENV)/.installed-test  ## Run the tests (no torch, no download)
