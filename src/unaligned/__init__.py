@@ -1,11 +1,16 @@
 """Cluster and align views whose rows do not correspond."""
 
-from unaligned import baselines, datasets, metrics, selection
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from unaligned._version import __version__
-from unaligned.alignment import Alignment
-from unaligned.pavuc import PAVuC
-from unaligned.saving import load
-from unaligned.savuc import SAVuC, align
+
+if TYPE_CHECKING:
+    from unaligned import baselines, datasets, metrics, selection
+    from unaligned.alignment import Alignment
+    from unaligned.pavuc import PAVuC
+    from unaligned.saving import load
+    from unaligned.savuc import SAVuC, align
 
 __all__ = [
     "Alignment",
@@ -19,3 +24,25 @@ __all__ = [
     "metrics",
     "selection",
 ]
+
+# Loaded when first asked for: scikit-learn alone takes a second to import.
+_HOMES = {
+    "Alignment": "unaligned.alignment",
+    "PAVuC": "unaligned.pavuc",
+    "SAVuC": "unaligned.savuc",
+    "align": "unaligned.savuc",
+    "load": "unaligned.saving",
+}
+_MODULES = {"baselines", "datasets", "metrics", "selection"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"unaligned.{name}")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'unaligned' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
