@@ -208,7 +208,7 @@ def trust_table(results):
             these = trust.of_kind(results, kind, low, high)
             if these:
                 gains = [r["gain"] for r in these]
-                trusted = sum(r["trust"] >= 0.5 for r in these)
+                trusted = sum(trust.trust_of(r) >= 0.5 for r in these)
                 ends = f"{min(gains):.3f} to {max(gains):.3f}"
                 lines.append(row(told, f"{low}–{high}", len(these), trusted, ends))
     return lines

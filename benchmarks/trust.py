@@ -26,6 +26,7 @@ from unaligned.savuc.align import EFFORTS
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.joint import Search, try_pair
 from unaligned.savuc.row_matching import match_rows
+from unaligned.savuc.trust import ENOUGH_AGREEMENT, agreement, trust_in
 
 RESULTS = Path(__file__).parent / "results" / "trust.jsonl"
 SIZES = (100, 450), (450, 1000), (1000, 5000)  # rows
@@ -97,9 +98,11 @@ def run(case):
         Z = np.column_stack([rng.permutation(column) for column in Z.T])
     one, other = read_geometry(X, rng), read_geometry(Z, rng)
     search = Search(*EFFORTS["normal"], np.inf, Cores(1), lambda *_: None)
-    fit, trust, _ = try_pair(one, other, search, rng)
+    fit, _, witness = try_pair(one, other, search, rng)
+    agree = 0.0 if witness is None else agreement(fit.cross, witness.cross)
     result = {"kind": kind, "one": [name_a, i], "other": [name_b, j], "rows": n}
-    result |= {"seed": seed, "gain": round(fit.gain, 4), "trust": round(trust, 3)}
+    result |= {"seed": seed, "gain": round(fit.gain, 4)}
+    result["confirmed"] = agree > ENOUGH_AGREEMENT
     if kind != "cross":
         partner = match_rows(fit.cross, one.fine, other.fine).partner
         y_a, y_b = a.y[rows_a], b.y[rows_b]
@@ -134,11 +137,16 @@ def summarise(results):
             these = of_kind(results, kind, low, high)
             if these:
                 gains = sorted(r["gain"] for r in these)
-                trusted = sum(r["trust"] >= 0.5 for r in these)
+                trusted = sum(trust_of(r) >= 0.5 for r in these)
                 print(
                     f"{kind:12} {low:5}–{high:<5} {len(these):3} pairs, "
                     f"{trusted:3} trusted, gain {gains[0]:.3f} to {gains[-1]:.3f}"
                 )
+
+
+def trust_of(result):
+    """Trust in a recorded pair."""
+    return trust_in(result["gain"], result["rows"], result["confirmed"])
 
 
 def of_kind(results, kind, low, high):
