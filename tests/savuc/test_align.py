@@ -198,13 +198,13 @@ def test_no_recorded_pair_is_trusted_without_reason():
     lines = (ROOT / "benchmarks" / "results" / "trust.jsonl").read_text().splitlines()
     results = [json.loads(line) for line in lines]
     unrelated = [r for r in results if r["kind"] in ("cross", "columns")]
-    assert len(unrelated) > 80
+    assert len(unrelated) >= 80
     assert not [r for r in unrelated if trust_of(r) >= 0.5]
     for r in results:
         if r["kind"] == "true" and trust_of(r) >= 0.5:
             assert r["same class"] >= 3 * r["chance"]
         if r.get("same object", 0) > 0.5:
-            assert trust_of(r) > 0.8
+            assert trust_of(r) > 0.5
 
 
 def test_pairs_known_between_members_hold_between_groups():

@@ -30,8 +30,8 @@ from unaligned.savuc.pairs_of_views import (
 )
 from unaligned.savuc.row_matching import Matching, match_rows
 from unaligned.savuc.trust import (
-    CLEAR_GAIN,
     ENOUGH_AGREEMENT,
+    OF_OBJECTS,
     agreement,
     trust_in,
 )
@@ -76,7 +76,7 @@ class Verdict(NamedTuple):
     best: PairFit
     trust: float
     witness: PairFit | None
-    """The search that agrees best with it, where the gain alone does not convince."""
+    """Another search that found something, where the gain does not speak for itself."""
 
 
 def align_views(
@@ -300,7 +300,8 @@ def try_pair(
             report(verdict.best, trust)
         unclear = trust < SURE and trust_in(verdict.best.gain, n) > 0.5
         given_up = trust < HOPELESS and len(fits) >= PATIENCE
-        if trust > SURE or given_up or time.monotonic() > search.deadline:
+        certain = trust > SURE and (verdict.best.gain > OF_OBJECTS or len(fits) > 1)
+        if certain or given_up or time.monotonic() > search.deadline:
             break
     return verdict
 
@@ -308,16 +309,14 @@ def try_pair(
 def judge(fits: list[PairFit], n_rows: int) -> Verdict:
     """Tell the best of several searches and whether to trust it."""
     best = max(fits, key=lambda fit: fit.gain)
-    if best.gain >= CLEAR_GAIN:
-        return Verdict(best, trust_in(best.gain, n_rows), None)
     witness = max(
-        (fit for fit in fits if fit is not best),
+        (fit for fit in fits if fit is not best and fit.gain > best.gain / 2),
         key=lambda fit: agreement(best.cross, fit.cross),
         default=None,
     )
     agree = 0.0 if witness is None else agreement(best.cross, witness.cross)
     trust = trust_in(best.gain, n_rows, confirmed=agree > ENOUGH_AGREEMENT)
-    return Verdict(best, trust, witness)
+    return Verdict(best, trust, witness if best.gain < OF_OBJECTS else None)
 
 
 def compare(matching: Matching, again: Matching) -> Matching:

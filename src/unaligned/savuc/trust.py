@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["CLEAR_GAIN", "ENOUGH_AGREEMENT", "agreement", "trust_in"]
+__all__ = ["ENOUGH_AGREEMENT", "OF_OBJECTS", "agreement", "trust_in"]
 
 Array = NDArray[Any]
 
@@ -22,6 +22,9 @@ SHARPNESS = 0.006
 # searches that start apart agree by 0.12 there, and by 0.4 where they are right.
 CLEAR_GAIN = 0.2
 ENOUGH_AGREEMENT = 0.25
+# From here on, gains are those of rows that describe the same objects. Below may lie
+# those of different objects of the same classes (0.22 at most).
+OF_OBJECTS = 0.3
 UNCONFIRMED = 0.3  # trust, at most, in what one search found and no other
 
 
