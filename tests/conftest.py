@@ -29,6 +29,8 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     """Chromium without a window, driven by selenium; what it logs can be read."""
+    from benchmarks.report import FLAGS
+
     webdriver = pytest.importorskip(
         "selenium.webdriver", reason="needs the extra 'browser'"
     )
@@ -38,19 +40,8 @@ def browser(tmp_path_factory):
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for flag in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--window-size=1400,1000",
-        f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
-    ):
+    profile = f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"
+    for flag in (*FLAGS, profile):
         options.add_argument(flag)
     browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
     yield browser

@@ -134,7 +134,7 @@ class Bench:
         return self.cores.map(work, pieces, spawn(self.rng, len(pieces)))
 
     def search(self, effort: Effort, n_placements: int) -> Iterator[Sequence[Array]]:
-        """Give cross-correlations that couplings of anchors lead to, two by two."""
+        """Give cross-correlations of rows that couplings lead to, two by two."""
         samples = self.map(sample_view, self.views)
 
         def place(_: int, rng: np.random.RandomState) -> list[Array]:
@@ -143,15 +143,17 @@ class Bench:
             plans, _fitness = search_couplings(left, right, effort, rng)
             return [left.means.T @ plan @ right.means for plan in plans]
 
+        def to_rows(coupled: Array) -> Array:
+            return lift(coupled, self.coarse, self.fine)
+
         for _ in range(0, n_placements, 2):
-            yield from zip(*self.map(place, range(2)), strict=False)
+            for coupled in zip(*self.map(place, range(2)), strict=False):
+                yield self.cores.map(to_rows, coupled)
 
     def settle(self, crosses: Sequence[Array]) -> list[Fit]:
         """Take the first steps on rows."""
 
         def work(cross: Array, rng: np.random.RandomState) -> Fit:
-            if cross.shape != self.everyone.fixed.shape:
-                cross = lift(cross, self.coarse, self.fine)
             cross = settle(cross, self.fine, self.everyone, rng)
             return cross, score(cross)
 
