@@ -12,7 +12,6 @@ again. ``python -m benchmarks.savuc_page`` writes the page of the documentation.
 import argparse
 import json
 import os
-import resource
 import time
 import warnings
 from multiprocessing import get_context
@@ -30,6 +29,7 @@ from sklearn.preprocessing import normalize, scale
 
 from unaligned import PAVuC, SAVuC
 from unaligned.base import cluster_rows
+from unaligned.benchmark.memory import peak_bytes
 from unaligned.datasets import load, unalign
 from unaligned.metrics import (
     category_alignment_chance,
@@ -199,7 +199,7 @@ def dense(X):
 
 def peak_memory():
     """Most memory this process ever had, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return peak_bytes() / 2**30
 
 
 def main():

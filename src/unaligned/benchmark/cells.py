@@ -15,6 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from unaligned.json_lines import append_record, read_records
+
 __all__ = ["Cell", "Results", "describe_setting"]
 
 
@@ -148,17 +150,7 @@ class Results:
         if self.path is None:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = (json.dumps(record, ensure_ascii=False) + "\n").encode()
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            if os.lseek(file, 0, os.SEEK_END):
-                os.lseek(file, -1, os.SEEK_END)
-                if os.read(file, 1) != b"\n":
-                    line = b"\n" + line  # a torn line stays on a line of its own
-            os.write(file, line)
-            os.fsync(file)
-        finally:
-            os.close(file)
+        append_record(self.path, record)
 
     def add_environment(self, name: str, environment: dict[str, Any]) -> None:
         """Keep the description of a machine, once."""
@@ -175,12 +167,12 @@ class Results:
 
     def _records(self) -> Iterator[dict[str, Any]]:
         """Read the file, whatever else has got into it."""
-        if self.path is None or not self.path.exists():
+        if self.path is None:
             return
-        for line in self.path.read_bytes().splitlines():
-            # Torn when a run was killed, or none of ours: its cell is done again.
+        for record in read_records(self.path):
+            # Where it is none of ours, its cell is done again.
             with suppress(ValueError, TypeError, RecursionError):
-                yield _check_record(json.loads(line))
+                yield _check_record(record)
 
 
 def _check_record(record: Any) -> dict[str, Any]:

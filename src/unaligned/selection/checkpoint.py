@@ -1,8 +1,10 @@
 """Results of a search on disk, one JSON line each, for the search to go on from."""
 
-import json
 import os
+from contextlib import suppress
 from pathlib import Path
+
+from unaligned.json_lines import append_record, read_records
 
 __all__ = ["Checkpoint"]
 
@@ -26,29 +28,17 @@ class Checkpoint:
 
     def read(self) -> dict[str, dict[str, float]]:
         """Score and seconds of every result, by its key."""
-        if self.path is None or not self.path.exists():
+        if self.path is None:
             return {}
         results = {}
-        for line in self.path.read_text(
-            encoding="utf-8", errors="replace"
-        ).splitlines():
-            try:
-                result = json.loads(line)
+        for result in read_records(self.path):
+            with suppress(ValueError, TypeError, KeyError):
                 worth = {name: float(result[name]) for name in ("score", "seconds")}
                 results[str(result["key"])] = worth
-            except (ValueError, TypeError, KeyError):
-                continue
         return results
 
     def append(self, key: str, setting: str, score: float, seconds: float) -> None:
-        """Add a result, on a line of its own even after a torn one."""
-        if self.path is None:
-            return
-        result = {"key": key, "setting": setting, "score": score, "seconds": seconds}
-        line = json.dumps(result) + "\n"
-        with open(self.path, "ab+") as file:
-            if file.tell() > 0:
-                file.seek(-1, os.SEEK_END)
-                if file.read(1) != b"\n":
-                    line = "\n" + line
-            file.write(line.encode())
+        """Add a result."""
+        if self.path is not None:
+            result = {"key": key, "setting": setting}
+            append_record(self.path, result | {"score": score, "seconds": seconds})
