@@ -171,6 +171,18 @@ class TestWhatIsTurnedAway:
         with pytest.raises(ValueError, match=message):
             check_views(GOOD, view_sizes=view_sizes)
 
+    @pytest.mark.parametrize(
+        ("row", "message"),
+        [
+            ([0, 1, 10**400], "beyond float64. Measure it in larger units"),
+            (np.full(3, "2020-01-01", dtype="M8[s]"), "datetime64.* not a number"),
+        ],
+    )
+    def test_new_rows_of_an_only_view(self, row, message):
+        model = PAVuC(2, max_iter=1, tol=9, n_init=1, random_state=0).fit(GOOD)
+        with pytest.raises(ValueError, match=message):
+            model.predict(np.array([row]))
+
     def test_view_sizes_beside_a_list(self):
         with pytest.raises(ValueError, match="already holds 2 views"):
             check_views([GOOD, GOOD], view_sizes=[3, 3])

@@ -8,7 +8,7 @@ import os
 import secrets
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,7 +16,19 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_sizes", "read_array", "read_header", "whole_file", "write_array"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "check_sizes",
+    "read_array",
+    "read_header",
+    "remove_abandoned",
+    "whole_file",
+    "write_array",
+]
 
 PLAIN_KINDS = "biufcSU"  # NumPy's letters for numbers and text
 
@@ -29,18 +41,51 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file that takes the place of ``path`` once it is complete.
 
     It is written beside ``path`` under another name. Where anything goes wrong it
-    disappears, and what was at ``path`` before is still there.
+    disappears, and what was at ``path`` before is still there. Only a kill leaves it
+    behind, and then the next writer to ``path`` removes it.
     """
     path = Path(path)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    remove_abandoned(path)
+    beside, file = _open_beside(path)
     try:
-        with open(beside, "xb") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _open_beside(path: Path) -> tuple[Path, BinaryIO]:
+    """Open a new file beside a path, locked for as long as somebody writes to it."""
+    while True:
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        file = open(beside, "xb")  # noqa: SIM115  it is the caller's
+        if fcntl is not None:
+            with suppress(OSError):  # a disk that knows no locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+        if beside.exists():
+            return beside, file
+        file.close()  # before it was locked, somebody took it for abandoned
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what writers to ``path`` that were killed left beside it."""
+    with suppress(OSError):  # a folder that must not be listed
+        for beside in path.absolute().parent.iterdir():
+            if beside.name.startswith(f".{path.name}.") and beside.suffix == ".part":
+                with suppress(OSError):  # somebody is writing to it
+                    _remove_unless_locked(beside)
+
+
+def _remove_unless_locked(path: Path) -> None:
+    if fcntl is None:  # Windows removes no file that is open
+        path.unlink()
+        return
+    with open(path, "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
 
 
 def check_sizes(archive: zipfile.ZipFile, most: float) -> None:

@@ -17,8 +17,8 @@ from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from unaligned.checkpoints import Course, FitCheckpoint, digest
-from unaligned.kernels.memory import available_bytes, in_bytes
+from unaligned.checkpoints import Course, FitCheckpoint, Milestone, digest
+from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.progress import CallbackSupportMixin, FitProgress
 from unaligned.saving import SavingMixin
@@ -106,7 +106,7 @@ class ViewClusterer(
             for iteration in range(course.n_iter + 1, max_iter + 1):
                 progress.begin_iteration()
                 try:
-                    iterate = next(solver)
+                    iterate = checkpoint.next_iterate(solver, course)
                 except KeyboardInterrupt as interruption:
                     iteration -= 1
                     if iteration > course.n_iter:
@@ -131,7 +131,7 @@ class ViewClusterer(
 
     def _set_out(
         self, views: Views, pairs: KnownPairs, course: Course | None
-    ) -> tuple[Course, Iterator[Iterate]]:
+    ) -> tuple[Course, Iterator[Iterate | Milestone]]:
         """Begin a fit, or go on with one that was stopped."""
         if course is not None:
             self.n_clusters_ = course.n_clusters
@@ -151,13 +151,8 @@ class ViewClusterer(
 
     def _ask_for_memory(self, views: Views) -> None:
         """Refuse a fit for which there is not enough memory before it takes any."""
-        needed, free = self._memory_need(views), available_bytes()
-        if needed > free:
-            raise MemoryError(
-                f"{type(self).__name__} needs about {in_bytes(needed)} for "
-                f"{len(views)} views of {max(views.n_rows):,} rows, beside the views "
-                f"themselves, and {in_bytes(free)} are free. {self._ways_out(views)}"
-            )
+        needed, name = self._memory_need(views), type(self).__name__
+        ask_for_memory(name, needed, views.n_rows, self._ways_out(views))
 
     @abstractmethod
     def _memory_need(self, views: Views) -> float:
@@ -256,7 +251,7 @@ class ViewClusterer(
     @abstractmethod
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
-    ) -> Iterator[Iterate]:
+    ) -> Iterator[Iterate | Milestone]:
         """Run the solver, one iterate at a time."""
 
     @abstractmethod
@@ -271,7 +266,7 @@ class ViewClusterer(
 
     def _go_on(
         self, views: Views, pairs: KnownPairs, state: dict[str, Any], n_iter: int
-    ) -> Iterator[Iterate]:
+    ) -> Iterator[Iterate | Milestone]:
         """Run the solver from a plain state, reached after so many iterations."""
         raise NotImplementedError
 

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned._version import __version__
+from unaligned.archives import remove_abandoned
 from unaligned.known_pairs import KnownPairs
 from unaligned.progress import say
 from unaligned.saving import read_whole, write_whole
@@ -40,6 +42,13 @@ class Course(NamedTuple):
     objectives: list[float] = []
     state: dict[str, Any] = {}
     """Of the solver, in arrays, numbers and lists of them."""
+
+
+class Milestone(NamedTuple):
+    """What a solver can go on from within an iteration, and no row be labelled by."""
+
+    state: dict[str, Any]
+    """In arrays, numbers, generators of them, and lists and dicts of those."""
 
 
 class Terminated(SystemExit):
@@ -78,7 +87,7 @@ class FitCheckpoint:
         """How far the fit came before; None where there is no file."""
         if self.path is None:
             return None
-        _remove_parts(self.path)
+        remove_abandoned(self.path)
         if not self.path.exists():
             return None
         content = read_whole(self.path, "checkpoint", dict)
@@ -89,7 +98,7 @@ class FitCheckpoint:
             )
         self._compare(content.pop("identity"))
         course = Course(**content)
-        most = self.estimator.max_iter
+        most = getattr(self.estimator, "max_iter", 1)
         if course.n_iter >= most:
             raise ValueError(
                 f"The checkpoint {self.path} is of iteration {course.n_iter}, and "
@@ -99,7 +108,7 @@ class FitCheckpoint:
         self._last = course.n_iter
         if self.estimator.verbose:
             name = type(self.estimator).__name__
-            say(f"[{name}] goes on after iteration {course.n_iter}, from {self.path}")
+            say(f"[{name}] goes on after {_told(course.n_iter)}, from {self.path}")
         return course
 
     def _compare(self, identity: dict[str, str]) -> None:
@@ -114,6 +123,12 @@ class FitCheckpoint:
                 f"{', '.join(others)}. Fit as before to go on from it, name another "
                 "file as checkpoint, or delete this one to start anew."
             )
+
+    def next_iterate(self, solver: Iterator[Any], course: Course) -> Any:
+        """Let a solver go on to its next iterate, and keep milestones on the way."""
+        while isinstance(iterate := next(solver), Milestone):
+            self.keep(course, iterate.state)
+        return iterate
 
     def keep(self, course: Course, state: Any) -> None:
         """Write how far the fit has come, unless it was written only just now.
@@ -160,14 +175,20 @@ class FitCheckpoint:
             stop.add_note(self._way_on())
         elif isinstance(stop, Terminated):
             stopped = f"{type(self.estimator).__name__} was terminated"
-            way_on = f"; {self._way_on()}" if self._last else " before its first step."
+            nowhere = self._last is None
+            way_on = " before its first step." if nowhere else f"; {self._way_on()}"
             say(stopped + way_on, to=sys.stderr)
 
     def _way_on(self) -> str:
         return (
-            f"the checkpoint {self.path} has iteration {self._last}, and the same fit "
+            f"the checkpoint {self.path} has {_told(self._last)}, and the same fit "
             "goes on from there."
         )
+
+
+def _told(n_iter: int | None) -> str:
+    """Say how far a fit has come: so many iterations, or into the first."""
+    return f"iteration {n_iter}" if n_iter else "what was done"
 
 
 def identify(estimator: Any, views: Views, pairs: KnownPairs) -> dict[str, str]:
@@ -203,13 +224,6 @@ def _check_place(path: Path) -> None:
             f"{'is write-protected' if folder.exists() else 'does not exist'}. Name a "
             "file in another folder."
         )
-
-
-def _remove_parts(path: Path) -> None:
-    """Remove what a fit that was killed left half-written."""
-    for beside in path.absolute().parent.iterdir():
-        if beside.name.startswith(f".{path.name}.") and beside.suffix == ".part":
-            beside.unlink(missing_ok=True)
 
 
 def _terminate(number: int, _: Any) -> None:

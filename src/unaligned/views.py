@@ -1,7 +1,8 @@
 """The door: whatever a user calls views becomes a list of checked matrices.
 
-Every complaint about views is worded here, and names the view, the value and the way
-out. `unaligned.known_pairs` is the door for ``aligned``.
+Every complaint about views is worded here or, if it is about the numbers in one, in
+`unaligned.matrices`; it names the view, the value and the way out.
+`unaligned.known_pairs` is the door for ``aligned``.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,15 +11,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_array, validate_data
 
 from unaligned.kernels.memory import bytes_of
+from unaligned.matrices import as_matrix, validate_single
 
 __all__ = [
     "Views",
-    "as_floats",
     "check_n_clusters",
     "check_new_rows",
     "check_reference_view",
@@ -28,11 +27,6 @@ __all__ = [
 
 # Estimators that take views with unequal row counts, for the complaint that needs them.
 ACCEPT_UNEQUAL_ROWS: tuple[str, ...] = ("SAVuC", "CMVNMF")
-
-FLOATS = (np.float64, np.float32)
-
-# Methods add up squares: so many times the sum of all in a view must be finite.
-ROOM_FOR_SUMS = 1000.0
 
 
 @dataclass(frozen=True)
@@ -108,7 +102,9 @@ def check_views(
     """
     named = _named_views(Xs)
     if named is None:
-        whole = check_matrix(Xs, "Xs") if check_matrix else _check_single(Xs, estimator)
+        whole = (
+            check_matrix(Xs, "Xs") if check_matrix else validate_single(Xs, estimator)
+        )
         named = _split_columns(whole, view_sizes)
     elif view_sizes is not None:
         raise ValueError(
@@ -117,7 +113,7 @@ def check_views(
         )
     if not accept_sparse:
         _complain_if_sparse(named, estimator)
-    arrays = [(check_matrix or _check_matrix)(X, label(name)) for name, X in named]
+    arrays = [(check_matrix or as_matrix)(X, label(name)) for name, X in named]
     dtype = np.result_type(*arrays)
     arrays = [X.astype(dtype, copy=False) for X in arrays]
     views = Views(arrays, [str(name) for name, _ in named])
@@ -141,16 +137,14 @@ def check_new_rows(X: Any, *, estimator: Any, view: Any) -> tuple[Any, int]:
             f"view={view!r} is none of the {len(widths)} views this estimator was "
             f"fitted on. Use an index below {len(widths)} or one of {names}."
         )
-    X = _plain(X)
     if len(widths) == 1 and _named_views(X) is None:
-        # scikit-learn's own wording for width and column names.
-        X = validate_data(estimator, X, reset=False, **_READ)
+        X = validate_single(X, estimator, reset=False)
     elif _named_views(X) is not None:
         raise ValueError(
             "predict takes new rows of ONE view: a 2-D array, not a list of views. "
             "Call it once per view, as in predict(Xs[0], view=0)."
         )
-    X = _check_matrix(X, label(names[index]))
+    X = as_matrix(X, label(names[index]))
     if X.shape[1] != widths[index]:
         raise ValueError(
             f"X has {X.shape[1]} columns, but {label(names[index])} had "
@@ -177,9 +171,6 @@ def check_reference_view(reference_view: int, views: Views) -> None:
             f"reference_view={reference_view} is none of the {len(views)} views. Use "
             f"an index below {len(views)}."
         )
-
-
-_READ = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_all_finite": False}
 
 
 def label(name: Any) -> str:
@@ -236,24 +227,6 @@ def _complain_if_sparse(named: list[tuple[Any, Any]], estimator: Any) -> None:
             )
 
 
-def _check_single(X: Any, estimator: Any) -> Any:
-    X = _plain(X)
-    if _holds_dates(X):  # scikit-learn would count their nanoseconds
-        return _to_array(X, "Xs")
-    try:
-        with np.errstate(over="ignore"):  # what overflows is infinite, and told so
-            if estimator is None:
-                return check_array(X, **_READ)
-            return validate_data(estimator, X, **_READ)
-    except OverflowError:
-        raise ValueError(_too_large("Xs")) from None
-
-
-def _holds_dates(X: Any) -> bool:
-    types = X.dtypes if hasattr(X, "columns") else [getattr(X, "dtype", None)]
-    return any(getattr(kind, "kind", None) in ("m", "M") for kind in types)
-
-
 def _split_columns(X: Any, view_sizes: Any) -> list[tuple[Any, Any]]:
     if view_sizes is None:
         return [(0, X)]
@@ -272,129 +245,6 @@ def _split_columns(X: Any, view_sizes: Any) -> list[tuple[Any, Any]]:
         (i, X[:, end - size : end])
         for i, (size, end) in enumerate(zip(sizes, ends, strict=True))
     ]
-
-
-def _check_matrix(X: Any, label: str) -> Any:
-    """One view as a finite float matrix."""
-    X = _plain(X)
-    if hasattr(X, "obs_names") and hasattr(X, "X"):  # AnnData
-        X = X.X
-    if not sparse.issparse(X):
-        X = _to_array(X, label)
-    X = as_floats(X, label)
-    if sparse.issparse(X):
-        X = X.tocsr()
-    _check_numbers(X, label)
-    return X
-
-
-def as_floats(X: Any, label: str) -> Any:
-    """Check that numbers of any array library are a table; make them floats."""
-    if X.ndim != 2:
-        raise ValueError(
-            f"{label} is {X.ndim}-D with shape {X.shape}. A view is a 2-D array, rows "
-            "× columns; reshape a single feature with x.reshape(-1, 1)."
-        )
-    if X.dtype.kind == "c":
-        raise ValueError(
-            f"{label} is complex ({X.dtype}). Complex data not supported: pass real "
-            "and imaginary parts as columns, e.g. np.hstack([X.real, X.imag])."
-        )
-    if min(X.shape) == 0:
-        what = "rows" if X.shape[0] == 0 else "columns"
-        raise ValueError(
-            f"{label} has no {what}: its shape is {X.shape}. Leave it out."
-        )
-    if X.dtype not in FLOATS:
-        with np.errstate(over="ignore"):  # what overflows is infinite, and told so
-            X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
-    return X
-
-
-def _plain(X: Any) -> Any:
-    """Take a tensor off its device, and the masked values out of a masked array."""
-    if np.ma.isMaskedArray(X) and X.dtype.kind in "biuf":
-        return np.ma.filled(X.astype(np.result_type(X, np.float32)), np.nan)
-    if not hasattr(X, "detach"):
-        return X
-    X = X.detach().cpu()
-    return (X.float() if str(X.dtype) == "torch.bfloat16" else X).numpy()
-
-
-def _to_array(X: Any, label: str) -> NDArray[Any]:
-    """Numbers of a dense view; text, dates and objects get a complaint."""
-    try:
-        array = np.asarray(X)
-    except ValueError as error:  # rows of different length
-        raise ValueError(f"{label} is not a rectangular table: {error}") from None
-    if array.dtype.kind in "biufc":
-        return array
-    if array.dtype.kind == "O":
-        try:
-            return array.astype(np.float64)
-        except OverflowError:
-            raise ValueError(_too_large(label)) from None
-        except (TypeError, ValueError):
-            pass
-    row, value = next(
-        ((at, entry) for at, entry in np.ndenumerate(array) if not _is_number(entry)),
-        ((), array.dtype),
-    )
-    where = f" at row {row[0]}, column {row[1]}" if len(row) == 2 else ""
-    text = repr(value) if len(repr(value)) < 80 else f"{repr(value)[:75]} …"
-    raise ValueError(
-        f"{label} holds {text} ({type(value).__name__}){where}, which is not a "
-        "number. Encode text and categories first, e.g. with "
-        "sklearn.feature_extraction.text.TfidfVectorizer or "
-        "sklearn.preprocessing.OneHotEncoder, or drop the column."
-    )
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, str | bytes | np.datetime64 | np.timedelta64):
-        return False
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _too_large(label: str) -> str:
-    return f"{label} holds an integer beyond float64. Measure it in larger units."
-
-
-def _check_numbers(X: Any, label: str) -> None:
-    """Complain about values that are not finite, or whose squares are not."""
-    values = X.data if sparse.issparse(X) else X
-    if values.size == 0:  # a sparse matrix of zeros
-        return
-    lowest, highest = values.min(), values.max()  # NaN if there is any
-    if not (np.isfinite(lowest) and np.isfinite(highest)):
-        _complain_of_infinity(X, values, label)
-    largest = max(-float(lowest), float(highest))
-    if largest > np.sqrt(float(np.finfo(X.dtype).max) / ROOM_FOR_SUMS / values.size):
-        precise = " It fits into float64: X.astype(float)."
-        raise ValueError(
-            f"{label} holds values as large as {largest:.3g}: sums of their squares do "
-            f"not fit into {X.dtype}. Measure it in larger units, as in X / "
-            f"abs(X).max().{precise if X.dtype == np.float32 else ''}"
-        )
-
-
-def _complain_of_infinity(X: Any, values: NDArray[Any], label: str) -> None:
-    bad = ~np.isfinite(values)
-    if sparse.issparse(X):
-        X = X.tocoo()
-        rows, columns = X.row[bad], X.col[bad]
-    else:
-        rows, columns = np.nonzero(bad)
-    n_nan = int(np.isnan(values).sum())
-    raise ValueError(
-        f"{label} contains NaN or infinity: {n_nan} NaN and {rows.size - n_nan} "
-        f"infinite (inf) values, the first at row {rows[0]}, column {columns[0]}. "
-        "Impute or drop them first, e.g. with sklearn.impute.SimpleImputer."
-    )
 
 
 def _unequal_rows(views: Views, estimator: Any) -> str:

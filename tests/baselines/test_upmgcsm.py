@@ -7,7 +7,6 @@ import pytest
 from conftest import make_blobs
 from scipy import sparse
 
-from unaligned import base
 from unaligned.baselines import UPMGCSM, upmgcsm
 from unaligned.baselines.upmgcsm import (
     Match,
@@ -20,6 +19,7 @@ from unaligned.baselines.upmgcsm import (
     weigh_views,
 )
 from unaligned.datasets import unalign
+from unaligned.kernels import memory
 from unaligned.kernels.graph_matching import match_graphs
 from unaligned.known_pairs import KnownPairs
 from unaligned.metrics import clustering_scores
@@ -257,7 +257,7 @@ def test_no_more_memory_is_taken_than_asked_for(learner, n_views, aligned, monke
 
 
 def test_memory_is_asked_for_first(blobs, monkeypatch):
-    monkeypatch.setattr(base, "available_bytes", lambda: 1e5)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1e5)
     with pytest.raises(MemoryError) as caught:
         UPMGCSM(3).fit(blobs[0])
     for words in ("60 rows", "3 views", "0.1 MB are free", "sample", "PAVuC"):

@@ -45,6 +45,15 @@ def test_one_command_runs_prints_and_writes_the_page(tmp_path):
     assert "cells." not in again.output  # nothing was run
 
 
+@pytest.mark.parametrize("what", ["table4", "shuffles"])
+def test_a_folder_that_cannot_be_made_is_told_at_once(what, tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "load_views", None)  # nobody comes so far
+    result = run(what, "--output", tmp_path / ("x" * 300) / "out")
+    assert result.exit_code == 1
+    assert "cannot be made or written into" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_page_can_be_made_again_from_the_results_alone(tmp_path):
     run("figure6", "--quick", "--rows", 60, "--jobs", 1, "--output", tmp_path)
     for path in (tmp_path / "page.html", *(tmp_path / "figures").iterdir()):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -424,6 +425,29 @@ def test_folders_that_hold_other_things_are_left_alone(files, tmp_path):
         result = run("cluster", *files, *FAST, "-o", below)
         assert result.exit_code == 1
         assert "victim is a file; name a folder with --output" in result.stderr
+
+
+def bad_places(tmp_path):
+    """Folders that cannot be made, even by somebody who may do everything."""
+    yield tmp_path / ("x" * 300) / "out", "File name too long"
+    if Path("/proc/self").exists():
+        yield Path("/proc/nothing/out"), "No such file or directory"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="disks are those of POSIX")
+@pytest.mark.parametrize("command", ["cluster", "align"])
+def test_a_folder_that_cannot_be_made_is_told_at_once(
+    command, files, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(_command, "read_inputs", None)  # nobody comes so far
+    for place, reason in bad_places(tmp_path):
+        result = run(command, *files, "-o", place)
+        assert result.exit_code == 1
+        assert result.stderr == (
+            f"Error: {place} cannot be made or written into ({reason}); name another "
+            "folder with --output.\n"
+        )
+    assert left_behind(tmp_path, *files) == []
 
 
 @pytest.mark.parametrize("earlier", [False, True])

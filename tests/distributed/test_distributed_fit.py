@@ -18,6 +18,7 @@ import unaligned
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.distributed import PAVuC
 from unaligned.kernels import blocks
+from unaligned.matrices import ROOM_FOR_SUMS
 
 da = pytest.importorskip("dask.array", reason="needs the extra 'dask'")
 dask = pytest.importorskip("dask")
@@ -234,6 +235,24 @@ def test_values_that_are_not_finite_are_found_and_counted(small_parts, bad):
         ValueError, match=f"view 'b' .*{counts} infinite.*row 1500, column 4"
     ):
         fit(PAVuC, views)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("share", [0.99, -1.01, 1e10])
+def test_numbers_whose_squares_overflow_are_refused_as_in_memory(
+    small_parts, dtype, share
+):
+    rng = np.random.default_rng(0)
+    Xs = [rng.normal(size=(2000, 4)).astype(dtype) for _ in range(2)]
+    most = np.sqrt(float(np.finfo(dtype).max) / ROOM_FOR_SUMS / Xs[1].size)
+    Xs[1][150, 2] = share * most
+    if share == 0.99:
+        assert np.isfinite(fit(PAVuC, chunked(Xs, 300)).objective_).all()
+        return
+    with pytest.raises(ValueError, match="view 1 holds values as large as") as caught:
+        fit(unaligned.PAVuC, Xs)
+    with pytest.raises(ValueError, match=re.escape(str(caught.value))):
+        fit(PAVuC, chunked(Xs, 300))
 
 
 @pytest.mark.parametrize(

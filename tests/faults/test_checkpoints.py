@@ -19,13 +19,14 @@ from conftest import make_blobs
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from unaligned import PAVuC, checkpoints
+from unaligned import PAVuC, SAVuC, checkpoints
 from unaligned.base import ViewClusterer
 from unaligned.baselines import VuCG
 from unaligned.checkpoints import Course, FitCheckpoint
 from unaligned.kernels.devices import Torch
 from unaligned.known_pairs import check_aligned
 from unaligned.saving import read_whole, write_whole
+from unaligned.savuc import fusion, joint
 from unaligned.views import check_views
 
 SETTINGS = {"n_init": 2, "random_state": 0, "max_iter": 9, "tol": 0}
@@ -117,6 +118,48 @@ def test_a_fit_goes_on_to_the_same_answer(case, path, killed_after, capsys):
     assert f"goes on after iteration 4, from {path}" in capsys.readouterr().out
     assert_same(model, expected)
     assert list(path.parent.iterdir()) == []  # nothing is left of a fit that is done
+
+
+def four_views():
+    """Views of one set of objects, one of them sparse; one that has nothing to do."""
+    rng = np.random.RandomState(0)
+    objects = rng.normal(size=(60, 6)) + 8 * rng.randint(3, size=(60, 1))
+    Xs = [objects[rng.permutation(60)] @ rng.normal(size=(6, 5)) for _ in range(2)]
+    return [*Xs, rng.normal(size=(50, 4)), sparse.csr_array(objects @ np.eye(6, 5))]
+
+
+def test_an_alignment_goes_on_to_the_same_answer(
+    path, killed_after, monkeypatch, capsys
+):
+    """Known pairs make groups of two and three views; the fourth is refused."""
+    known = {(0, 1): [[i, i] for i in range(50)], (0, 3): [[i, i] for i in range(40)]}
+    monkeypatch.setattr(fusion, "N_STARTS", 1)
+    tried = []
+
+    def counted(*arguments, join=joint.join_groups):
+        tried.append(tuple(group.views for group in arguments[:2]))
+        return join(*arguments)
+
+    monkeypatch.setattr(joint, "join_groups", counted)
+
+    def fit(**parameters):
+        model = SAVuC(3, effort="quick", **parameters)
+        return model.fit(four_views(), aligned=known)
+
+    np.random.seed(3)  # noqa: NPY002  it is what no seed draws from
+    expected = fit()
+    whole, tried[:] = list(tried), []
+    np.random.seed(3)  # noqa: NPY002
+    for n_written in (1, 2):
+        killed_after(n_written, lambda: fit(checkpoint=path))
+    model = fit(checkpoint=path, verbose=1)
+    told = capsys.readouterr().out
+    assert f"[SAVuC] goes on after what was done, from {path}" in told
+    assert tried == whole  # none was tried twice
+    assert whole[2:] == [((0, 1), (3,)), ((0, 1, 3), (2,))]
+    assert_same(model, expected)
+    assert_array_equal(model.alignment_.trust, expected.alignment_.trust)
+    assert list(path.parent.iterdir()) == []
 
 
 def test_what_was_settled_before_is_not_done_again(path, killed_after, monkeypatch):

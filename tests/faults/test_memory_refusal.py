@@ -5,13 +5,15 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from importlib import import_module
 
 import numpy as np
 import pytest
 import victims
 from conftest import make_blobs
+from scipy import sparse
 
-from unaligned import base
+from unaligned import SAVuC, align
 from unaligned.estimators import ESTIMATORS
 from unaligned.kernels import memory
 from unaligned.views import check_views
@@ -31,7 +33,7 @@ def estimator(name, k=3):
 def test_every_estimator_asks_before_it_computes(name, monkeypatch):
     Xs, _ = make_blobs()
     model, free = estimator(name), 5000.0
-    monkeypatch.setattr(base, "available_bytes", lambda: free)
+    monkeypatch.setattr(memory, "available_bytes", lambda: free)
 
     def never(*_):
         raise AssertionError
@@ -48,6 +50,30 @@ def test_every_estimator_asks_before_it_computes(name, monkeypatch):
     free = needed
     with pytest.raises(AssertionError):  # it goes on
         model.fit(Xs, aligned=20)
+
+
+def test_the_alignment_alone_asks_too(monkeypatch):
+    Xs, _ = make_blobs()
+    needed = estimator("SAVuC")._memory_need(check_views(Xs))
+    free = needed - 1
+    monkeypatch.setattr(memory, "available_bytes", lambda: free)
+
+    def reached(*_):
+        raise AssertionError
+
+    module = import_module("unaligned.savuc.align")  # whose function has its name
+    monkeypatch.setattr(module, "read_geometry", reached)
+    with pytest.raises(MemoryError) as caught:
+        align(Xs)
+    amount = memory.in_bytes(needed)
+    assert str(caught.value) == (
+        f"unaligned.align needs about {amount} for 3 views of 60 rows, beside the "
+        f"views themselves, and {amount} are free. Take a sample of the rows, or "
+        "reduce wide views first, e.g. with sklearn.decomposition.TruncatedSVD."
+    )
+    free = needed
+    with pytest.raises(AssertionError):  # it goes on
+        align(Xs)
 
 
 @pytest.mark.parametrize("name", [*ESTIMATORS])
@@ -76,9 +102,23 @@ def test_what_is_asked_for_is_what_is_taken(name, shape):
     assert peak / 2 < model._memory_need(check_views(Xs)) < 2 * peak
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_wide_views_ask_for_no_table_of_their_columns(kind):
+    rng = np.random.default_rng(0)
+    Xs = [rng.random((60, 20_000)) for _ in range(2)]
+    Xs = [kind(np.where(X > 0.99, X, 0)) for X in Xs]
+    model = SAVuC(3, effort="quick", random_state=0)
+    model.fit([X[:, :10] for X in Xs])
+    tracemalloc.start()
+    model.fit(Xs)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak / 2 < model._memory_need(check_views(Xs)) < 2 * peak
+
+
 def test_float64_is_told_to_be_float32(monkeypatch):
     Xs, _ = make_blobs()
-    monkeypatch.setattr(base, "available_bytes", lambda: 0.0)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 0.0)
     with pytest.raises(MemoryError, match=r"pass float32 views.*distributed\.PAVuC"):
         estimator("PAVuC").fit(Xs)
     with pytest.raises(MemoryError, match=r"^(?!.*float32)"):

@@ -174,3 +174,13 @@ def test_keeps_the_dtype_and_its_input(dtype):
     assert graph.dtype == dtype
     assert same_partition(labels, samples)
     np.testing.assert_array_equal(affinity, before)
+
+
+def test_the_first_pull_is_gentle():
+    affinity, _ = block_affinity()
+    found, told, other = (
+        split_graph(affinity, affinity, 3, max_iter=1, **pull).graph
+        for pull in ({}, {"pull": 0.1}, {"pull": 1.1})
+    )
+    np.testing.assert_array_equal(found, told)
+    assert np.abs(found - other).max() > 1e-5

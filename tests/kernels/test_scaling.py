@@ -36,3 +36,12 @@ def test_float32_stays_and_the_input_is_not_touched(function):
 def test_two_rows_have_a_deviation():
     two = standardize(np.array([[1.0, 5.0], [3.0, 5.0]]))
     np.testing.assert_allclose(two, [[-(0.5**0.5), 0], [0.5**0.5, 0]])
+
+
+@pytest.mark.parametrize("size", [2.0**-20, 1.0, -(2.0**20)])
+def test_a_column_is_constant_up_to_ten_roundings_of_its_size(size):
+    # Two values that are r apart have the sample deviation r / √2.
+    step = size * np.finfo(float).eps
+    within, beyond = (np.array([[size], [size + k * step]]) for k in (14, 15))
+    assert (standardize(within) == 0).all()
+    assert (standardize(beyond) != 0).all()

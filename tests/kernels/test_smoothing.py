@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import laplacian
+from scipy.sparse.linalg import cg
 
 from unaligned.kernels.smoothing import normalized_adjacency, smooth
 
@@ -59,3 +60,42 @@ def test_float32_stays_and_the_input_is_not_touched(graph, strength):
     exact = smooth(S, signals.astype(np.float64), strength)
     np.testing.assert_allclose(found, exact, atol=1e-4)
     np.testing.assert_array_equal(signals, before)
+
+
+class Counted:
+    """A graph that counts how often it is asked."""
+
+    def __init__(self, adjacency):
+        self.adjacency, self.count = adjacency, 0
+
+    def astype(self, dtype, copy):
+        return self
+
+    def __matmul__(self, signals):
+        self.count += 1
+        return self.adjacency @ signals
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-5])
+def test_it_stops_where_scipys_conjugate_gradients_do(graph, tol):
+    S = Counted(normalized_adjacency(sparse.csr_array(graph)))
+    signal = np.random.RandomState(1).normal(size=30)
+    smooth(S, signal[:, None], 10, tol=tol)
+    steps = []
+    system = np.eye(30) + 10 * laplacian(graph, normed=True)
+    cg(system, signal, rtol=tol, callback=steps.append)
+    assert S.count == len(steps)
+
+
+def test_nothing_to_smooth_takes_no_step(graph):
+    S = Counted(normalized_adjacency(sparse.csr_array(graph)))
+    smooth(S, np.zeros((30, 2)), 10)
+    assert S.count == 0
+
+
+@pytest.mark.parametrize("strength", [0.5, 4])
+def test_what_is_no_graph_ends_after_twice_the_steps_of_theory(strength):
+    S = Counted(np.array([[0.0, 1.0], [-1.0, 0.0]]))  # not symmetric: never solved
+    smooth(S, np.array([[1.0], [0.5]]), strength, tol=1e-8)
+    theory = np.sqrt(1 + 2 * strength) / 2 * np.log(2 / 1e-8)
+    assert S.count == np.ceil(2 * theory)

@@ -33,3 +33,15 @@ def test_a_graph_of_zeros_has_finite_coordinates():
 
 def test_float32_stays_float32(graph):
     assert embed_graph(graph.astype(np.float32), 2).vectors.dtype == np.float32
+
+
+def test_nothing_is_left_out_but_what_rounding_may_have_put_there():
+    # Ten roundings of the largest square, for each of three columns, are 6.7e-15.
+    squares = np.array([1, 7e-15, 4e-15])
+    for scale in (1e-9, 1.0, 1e9):
+        found = embed_graph(scale * np.diag(np.sqrt(squares)), 3).vectors
+        np.testing.assert_allclose(np.abs(found), np.eye(3, 2), atol=1e-12)
+
+
+def test_a_graph_of_zeros_has_one_direction():
+    assert embed_graph(np.zeros((4, 3)), 2).vectors.shape == (4, 1)

@@ -16,7 +16,8 @@ from unaligned.metrics import (
     instance_alignment_rate,
 )
 from unaligned.savuc.geometry import read_geometry
-from unaligned.savuc.joint import alone, compare, judge, known_between, merge
+from unaligned.savuc.groups import alone, known_between, merge
+from unaligned.savuc.joint import compare, judge
 from unaligned.savuc.pairs_of_views import PairFit
 from unaligned.savuc.row_matching import Matching
 from unaligned.savuc.trust import trust_in
@@ -252,6 +253,14 @@ def test_views_without_any_spread_are_refused_in_silence():
     for other in (np.ones((60, 4)), np.repeat(X[:1], 60, axis=0), X[:, :1] > 0):
         found = align([X, other.astype(float)], effort="quick", random_state=0)
         assert found.trust[1] < 0.5
+
+
+def test_known_pairs_tie_views_that_say_nothing():
+    X = np.random.RandomState(0).normal(size=(20, 5))
+    nothing = np.ones((20, 3))
+    found = align([X, nothing, X[:, :2]], aligned="all", effort="quick", random_state=0)
+    for rows in found.permutations:
+        np.testing.assert_array_equal(rows, np.arange(20))
 
 
 def test_a_view_of_one_row_is_named():

@@ -51,7 +51,7 @@ def test_separated_classes_are_found(kind):
     for X in Xs:
         labels, quality = cluster_view(kind(X), 3, rng())
         assert clustering_accuracy(y, labels) == 1
-        assert quality > 0.9
+        assert quality > 1.8
 
 
 def test_views_that_complement_each_other_are_better_together():
@@ -140,13 +140,12 @@ def test_consensus_leaves_a_large_class_whole_that_recipes_split_anywhere():
 
 
 def test_weights_hear_the_best_and_those_as_good():
-    scores = [0.0, 1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 1.006, 0.9999, 0.5]
-    scores += [2.0, 2.0]
-    weights = weigh(scores)
+    best = np.linspace(1, 2, 18)
+    weights = weigh([0.0, 0.5, 0.999, *best])
     assert weights.sum() == pytest.approx(1)
-    np.testing.assert_allclose(weights[1:8], weights[1])
-    assert 0.9 < weights[8] / weights[1] < 1
-    assert weights[[0, 9]].max() < 1e-10
+    np.testing.assert_allclose(weights[3:], weights[3])
+    assert 0.9 < weights[2] / weights[3] < 1
+    assert weights[:2].max() < 1e-4
     np.testing.assert_allclose(weigh([3.0, 1.0]), [0.5, 0.5])
 
 
@@ -226,7 +225,7 @@ def test_degenerate_views(case, kind):
     for X in views:
         labels, quality = cluster_view(X, 5, rng())
         assert labels.shape == (40,)
-        assert 0.01 <= quality <= 0.99
+        assert 0.01 <= quality <= 1.99
 
 
 def test_wide_sparse_views():

@@ -82,6 +82,14 @@ def test_known_pairs_are_no_free_rows_but_count():
     np.testing.assert_allclose(rows.fixed, expected, rtol=1e-4)
 
 
+def test_nobody_is_free_where_all_rows_of_a_view_are_known():
+    one, other, order = two_views()
+    rows = polish.join_rows(one, other[:40], (order[:40], np.arange(40)))
+    assert rows.share == 0
+    expected = one[order[:40]].T @ other[:40] / 40
+    np.testing.assert_allclose(rows.fixed, expected, rtol=1e-4)
+
+
 def test_samples_meet_their_partners():
     one, other, order = two_views(n=600)
     everyone = polish.join_rows(one, other)

@@ -92,10 +92,49 @@ def test_views_matched_by_class_alone_keep_their_own_clusters():
     rows = np.array([3, 5, 0, 1, 4])  # of the view, beside every row of the template
     sure = [np.ones(5), np.full(5, 0.1)]
     alignment = Alignment(0, [np.arange(5), rows], sure, np.ones(2), ["a", "b"])
-    assert matched_objects(alignment, (0, 1)) == (0,)
+    assert matched_objects(alignment, (0, 1), 3) == (0,)
     renamed = rename(view, template, alignment, 1)
     # Cluster 0 stands beside cluster 0, 2 beside 1, 1 beside 2.
     np.testing.assert_array_equal(renamed, [1, 1, 1, 0, 2, 0])
     sure[1] = np.full(5, 0.9)
     close = Alignment(0, [np.arange(5), rows], sure, np.ones(2), ["a", "b"])
-    assert matched_objects(close, (0, 1)) == (0, 1)
+    assert matched_objects(close, (0, 1), 3) == (0, 1)
+
+
+def partners(n, there):
+    """Partners of n template rows, all but some of them missing."""
+    rows = np.full(n, -1)
+    rows[there] = np.arange(len(there))
+    return rows
+
+
+def test_a_view_of_few_rows_leaves_clusters_to_the_others():
+    rows = [np.arange(100), partners(100, np.arange(9)), partners(100, np.arange(40))]
+    sure = [(at >= 0).astype(float) for at in rows]
+    alignment = Alignment(0, rows, sure, np.ones(3), ["a", "b", "c"])
+    # Of the third, 40 rows are ten of every cluster; of the second, 9 are not.
+    assert matched_objects(alignment, (0, 1, 2), 4) == (0, 2)
+    assert matched_objects(alignment, (0, 1), 4) == (0,)
+    assert matched_objects(alignment, (0, 2), 5) == (0,)
+
+
+def test_known_partners_of_views_that_share_no_row():
+    rng = np.random.RandomState(0)
+    objects = rng.normal(size=(40, 5)) + 6 * (np.arange(40)[:, None] % 2)
+    Xs = [objects @ rng.normal(size=(5, 4)) for _ in range(3)]
+    Xs[1:] = Xs[1][:10], Xs[2][20:30]
+    known = {
+        (0, 1): np.column_stack([np.arange(10), np.arange(10)]),
+        (0, 2): np.column_stack([np.arange(20, 30), np.arange(10)]),
+    }
+    model = SAVuC(2, effort="quick", random_state=0).fit(Xs, aligned=known)
+    assert model.fused_views_ == (0, 1, 2)
+    for i in (1, 2):
+        _, mine = model.alignment_.pairs(0, i).T
+        assert_array_equal(model.alignment_.pairs(0, i), known[0, i])
+        assert_array_equal(mine, np.arange(10))
+    labels = [model.view_labels_[i] for i in (0, 1, 2)]
+    for i, rows in ((1, slice(0, 10)), (2, slice(20, 30))):
+        assert_array_equal(labels[i], labels[0][rows])  # one class, one name
+    assert np.isfinite(model.embedding_).all()
+    assert model.transform(Xs[2], view=2).shape[1] == model.embedding_.shape[1]

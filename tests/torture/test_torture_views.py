@@ -15,7 +15,8 @@ from scipy import sparse
 
 from unaligned import PAVuC
 from unaligned.known_pairs import check_aligned
-from unaligned.views import ROOM_FOR_SUMS, Views, check_new_rows, check_views
+from unaligned.matrices import ROOM_FOR_SUMS
+from unaligned.views import Views, check_new_rows, check_views
 
 # Sound numbers of every type, as they are to come through: small, and exact in each.
 TYPES = ["f8", "f4", "f2", "i8", "i4", "u1", "u8", "?", ">f8", ">f4", ">i2", "O", "g"]

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unaligned.matrices import largest_of, most_to_square
+from unaligned.views import Views, label
+
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Sequential
@@ -27,6 +30,7 @@ __all__ = [
     "freeze",
     "load_torch",
     "measure_scale",
+    "scale_views",
     "seeded",
     "to_tensor",
 ]
@@ -91,9 +95,16 @@ class Scaling(NamedTuple):
     shift: Array
     width: Array
 
-    def apply(self, X: Array) -> NDArray[np.float32]:
+    def apply(self, X: Array, name: str = "X") -> NDArray[np.float32]:
         """Scaled rows, in the single precision of the networks."""
-        return ((X - self.shift) / self.width).astype(np.float32)
+        scaled = (X - self.shift) / self.width
+        if (largest := largest_of(scaled)) > most_to_square(X.size, np.float32):
+            raise ValueError(
+                f"{name} holds values as large as {largest:.3g} after scaling: sums "
+                "of their squares do not fit into float32, in which networks compute. "
+                "Measure it in larger units, as in X / abs(X).max()."
+            )
+        return scaled.astype(np.float32)
 
 
 def measure_scale(X: Array, how: str) -> Scaling:
@@ -114,6 +125,17 @@ def measure_scale(X: Array, how: str) -> Scaling:
     # A constant column has a width of rounding errors, not of zero.
     constant = width <= 10 * np.finfo(X.dtype).eps * np.abs(X).max(axis=axis)
     return Scaling(np.asarray(shift), np.where(constant, 1, width).astype(X.dtype))
+
+
+def scale_views(
+    views: Views, how: str, device: Any
+) -> tuple[list[Scaling], list[Tensor]]:
+    """Measure all views, and put them on the device, scaled."""
+    scalings = [measure_scale(X, how) for X in views.arrays]
+    named = zip(scalings, views.arrays, views.names, strict=True)
+    return scalings, [
+        to_tensor(scaling.apply(X, label(name)), device) for scaling, X, name in named
+    ]
 
 
 def to_tensor(array: Array, device: Any) -> Tensor:

@@ -27,7 +27,7 @@ from unaligned.baselines._deep import (
     adam,
     choose_device,
     load_torch,
-    measure_scale,
+    scale_views,
     seeded,
     to_tensor,
 )
@@ -283,9 +283,7 @@ class MvCLN(PairTrainedClusterer):
     def _start(self, views: Views, rng: np.random.RandomState) -> tuple[State, Any]:
         """Scaled views and untrained encoders on the device."""
         device = choose_device(self.device)
-        scalings = [measure_scale(X, self.scale) for X in views.arrays]
-        scaled = zip(scalings, views.arrays, strict=True)
-        Xs = [to_tensor(scaling.apply(X), device) for scaling, X in scaled]
+        scalings, Xs = scale_views(views, self.scale, device)
         with seeded(rng, device):
             encoders = [
                 build_encoder(d, tuple(self.hidden), self.latent_dim, self.dropout)

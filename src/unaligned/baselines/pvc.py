@@ -29,7 +29,7 @@ from unaligned.baselines._deep import (
     draw_batches,
     encode,
     load_torch,
-    measure_scale,
+    scale_views,
     seeded,
     to_tensor,
 )
@@ -278,9 +278,7 @@ class PVC(PairTrainedClusterer):
     ) -> Iterator[Iterate]:
         self._check_pairs(views, pairs)
         device = choose_device(self.device)
-        scalings = [measure_scale(X, "range") for X in views.arrays]
-        scaled = zip(scalings, views.arrays, strict=True)
-        Xs = [to_tensor(scaling.apply(X), device) for scaling, X in scaled]
+        scalings, Xs = scale_views(views, "range", device)
         networks = self._build(views.widths, device, rng)
         state = State([net.encoder for net in networks], Xs, scalings)
         known = {i: pairs.between(i, self.reference_view) for i in self._others(Xs)}

@@ -31,6 +31,7 @@ __all__ = [
     "KIND",
     "SUMMARY",
     "check_output",
+    "check_place",
     "label_files",
     "spreadsheet_cell",
     "whole_folder",
@@ -50,17 +51,7 @@ def check_output(output: Path, *, force: bool) -> None:
 
     Only results of an earlier run are ever replaced, and no other file is touched.
     """
-    for place in (output, *output.parents):
-        if place.exists() and not place.is_dir():
-            raise click.ClickException(
-                f"{place} is a file; name a folder with --output."
-            )
-    place = _place_beside(output)
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise click.ClickException(
-            f"{output} cannot be written, because {place} is write-protected; name "
-            "another folder with --output."
-        )
+    check_place(output)
     _clear_up(output)
     if not output.is_dir() or not any(output.iterdir()):
         return
@@ -73,6 +64,35 @@ def check_output(output: Path, *, force: bool) -> None:
             f"{output} holds earlier results; replace them with --force, or name "
             "another folder with --output."
         )
+
+
+def check_place(output: Path) -> None:
+    """Complain where the folder cannot be made or written into.
+
+    By trying, under another name: what permissions say is not what a disk does.
+    """
+    try:
+        for place in (output, *output.parents):
+            if place.exists() and not place.is_dir():
+                raise click.ClickException(
+                    f"{place} is a file; name a folder with --output."
+                )
+        place = _place_beside(output)
+        trial = place / _draft_name(output)
+        try:
+            (trial / output.absolute().relative_to(place)).mkdir(parents=True)
+        finally:
+            shutil.rmtree(trial, ignore_errors=True)
+    except OSError as error:
+        raise click.ClickException(
+            f"{output} cannot be made or written into ({error.strerror}); name another "
+            "folder with --output."
+        ) from None
+
+
+def _draft_name(output: Path) -> str:
+    """Name that nobody else has, and by which `_clear_up` knows what was left."""
+    return f".{output.absolute().name}.{secrets.token_hex(4)}.part"
 
 
 def _place_beside(output: Path) -> Path:
@@ -99,8 +119,7 @@ def whole_folder(output: Path) -> Iterator[Path]:
 
     Where anything goes wrong, or somebody stops the program, it disappears.
     """
-    name = f".{output.absolute().name}.{secrets.token_hex(4)}.part"
-    draft = _place_beside(output) / name
+    draft = _place_beside(output) / _draft_name(output)
     try:
         draft.mkdir()
         with _claim(draft):

@@ -22,6 +22,7 @@ from unaligned.benchmark.page import ARTEFACTS, html_page, markdown_page, sectio
 from unaligned.benchmark.runner import Limits
 from unaligned.benchmark.study import PLANS, Study, run_study
 from unaligned.benchmark.summary import Case
+from unaligned.cli._outputs import check_place
 from unaligned.cli.bench_progress import BenchProgress
 
 __all__ = ["bench"]
@@ -158,6 +159,7 @@ def _run(
     **options: Any,
 ) -> None:
     """Run what is missing, print the tables, write the page."""
+    check_place(output)
     console = Console(markup=False)
     if parts == ("scaling",):  # on data of its own
         options["datasets"] = ("synthetic",)
@@ -320,6 +322,7 @@ def shuffles_command(
     One text file for every dataset, share and shuffle: a column for every view, with
     the original row (from 0) behind each row of the shuffled view.
     """
+    check_place(output)
     console = Console(markup=False)
     folder = output / "shuffles"
     folder.mkdir(parents=True, exist_ok=True)

@@ -6,13 +6,18 @@ import numpy as np
 from scipy import sparse
 
 from unaligned.kernels.blocks import row_parts
-from unaligned.views import as_floats, label
+from unaligned.matrices import (
+    as_floats,
+    complain_if_too_large,
+    complain_of_infinity,
+)
+from unaligned.views import label
 
 __all__ = [
     "Block",
     "blocks_of",
     "check_dask_matrix",
-    "complain_if_not_finite",
+    "complain_of_numbers",
     "cut_at_grid",
     "import_dask",
     "rows_per_part",
@@ -112,20 +117,23 @@ def cut_at_grid(chunks: tuple[int, ...], step: int) -> tuple[int, ...]:
     return tuple(np.diff(cuts).tolist())
 
 
-def complain_if_not_finite(name: str, blocks: list[Block], surveys: list[Any]) -> None:
-    """Name the first value of a view that is not finite, and count them all."""
+def complain_of_numbers(
+    name: str, blocks: list[Block], surveys: list[Any], dtype: np.dtype[Any]
+) -> None:
+    """Complain about values of a view that are not finite, or whose squares are not."""
     bad = [
         (block.rows.start + survey.first_bad[0], survey.first_bad[1])
         for block, survey in zip(blocks, surveys, strict=True)
         if survey.first_bad is not None
     ]
-    if not bad:
-        return
-    n_nan = sum(survey.n_nan for survey in surveys)
-    n_infinite = sum(survey.n_infinite for survey in surveys)
-    raise ValueError(
-        f"{label(name)} contains NaN or infinity: {n_nan} NaN and {n_infinite} "
-        f"infinite (inf) values, the first at row {bad[0][0]}, column {bad[0][1]}. "
-        "Impute or drop them first, e.g. with dask.array.nan_to_num or "
-        "dask.dataframe's fillna."
-    )
+    if bad:
+        complain_of_infinity(
+            label(name),
+            sum(survey.n_nan for survey in surveys),
+            sum(survey.n_infinite for survey in surveys),
+            bad[0],
+            "dask.array.nan_to_num or dask.dataframe's fillna",
+        )
+    largest = max(survey.largest for survey in surveys)
+    n_values = sum(survey.n_values for survey in surveys)
+    complain_if_too_large(label(name), largest, n_values, dtype)

@@ -17,6 +17,7 @@ from unaligned.checkpoints import digest
 from unaligned.distributed.blocks import blocks_of
 from unaligned.kernels.blocks import row_blocks, row_parts
 from unaligned.kernels.residual import sum_of_squares
+from unaligned.matrices import largest_of
 from unaligned.pavuc.iteration import Sweep, parts_of, sum_moments, sweep
 from unaligned.pavuc.updates import Array, row_variances
 
@@ -37,6 +38,9 @@ TASKS_PER_THREAD = 2  # in a wave: enough to keep a thread busy when one is slow
 class Survey(NamedTuple):
     """What has to be known of a block before the first iteration."""
 
+    n_values: int
+    largest: float
+    """Of the magnitudes."""
     n_nan: int
     n_infinite: int
     first_bad: tuple[int, int] | None
@@ -51,16 +55,18 @@ class Survey(NamedTuple):
 def survey_block(X: Any, graph: Array) -> Survey:
     """Look through a block for the first time."""
     X, graph = settle(X), settle(graph)
-    bad = ~np.isfinite(X)
-    if bad.any():
+    if not np.isfinite(largest := largest_of(X)):
+        bad = ~np.isfinite(X)
         n_nan = int(np.isnan(X).sum())
-        row, column = np.argwhere(bad)[0]
-        nothing = np.empty(0)
-        first = int(row), int(column)
-        return Survey(n_nan, int(bad.sum()) - n_nan, first, 0.0, nothing, ())
-    squares = float(sum(sum_of_squares(X[rows]) for rows in row_blocks(X)))
-    moments = tuple(sum_moments(X[p], graph[p]) for p in parts_of(X, graph.shape[1]))
-    return Survey(0, 0, None, squares, row_variances(X), moments)
+        row, column = map(int, np.argwhere(bad)[0])
+        counts = n_nan, int(bad.sum()) - n_nan, (row, column)
+        return Survey(X.size, largest, *counts, 0.0, np.empty(0), ())
+    with np.errstate(over="ignore", invalid="ignore"):  # see `complain_of_numbers`
+        squares = float(sum(sum_of_squares(X[rows]) for rows in row_blocks(X)))
+        parts = parts_of(X, graph.shape[1])
+        moments = tuple(sum_moments(X[p], graph[p]) for p in parts)
+        variances = row_variances(X)
+    return Survey(X.size, largest, 0, 0, None, squares, variances, moments)
 
 
 def sweep_block(X: Any, *arguments: Any) -> tuple[Array, Array, tuple[Array, ...]]:

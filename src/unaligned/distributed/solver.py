@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unaligned.distributed.blocks import Block, complain_if_not_finite
+from unaligned.distributed.blocks import Block, complain_of_numbers
 from unaligned.distributed.matching import Budget, match_within
 from unaligned.distributed.passes import stream, survey_block, sweep_block
 from unaligned.pavuc import iteration as in_memory
@@ -72,7 +72,7 @@ def begin(problem: Problem, anchors: Array, graph: Array) -> tuple[Problem, Stat
         found[block.view].append(survey)
     orders, floors, moments = [], [], []
     for name, view, surveys in zip(problem.names, problem.views, found, strict=True):
-        complain_if_not_finite(name, view, surveys)
+        complain_of_numbers(name, view, surveys, graph.dtype)
         if problem.align:
             variances = np.concatenate([survey.variances for survey in surveys])
             orders.append(np.argsort(-variances, kind="stable"))

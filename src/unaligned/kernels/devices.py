@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Cores", "HostRows", "SparseRows", "Torch", "on_host"]
+__all__ = ["Cores", "HostRows", "SparseRows", "Torch", "on_host", "spawn"]
 
 Result = TypeVar("Result")
 
@@ -34,6 +34,18 @@ def on_host(array: Any) -> NDArray[Any]:
     """
     host: NDArray[Any] = array if isinstance(array, np.ndarray) else array.cpu().numpy()
     return host
+
+
+def spawn(rng: np.random.RandomState, n: int) -> list[np.random.RandomState]:
+    """Random states for pieces of work that are done side by side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [state.randint(100) for state in spawn(np.random.RandomState(0), 2)]
+    [99, 29]
+    """
+    return [np.random.RandomState(seed) for seed in rng.randint(2**31 - 1, size=n)]
 
 
 class Cores:

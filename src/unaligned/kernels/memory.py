@@ -12,7 +12,18 @@ try:
 except ImportError:  # Windows sets no such limits
     resource = None  # type: ignore[assignment]
 
-__all__ = ["available_bytes", "bytes_of", "in_bytes"]
+__all__ = ["ask_for_memory", "available_bytes", "bytes_of", "in_bytes"]
+
+
+def ask_for_memory(who: str, needed: float, n_rows: list[int], ways_out: str) -> None:
+    """Refuse work on views of so many rows where less is free than it needs."""
+    free = available_bytes()
+    if needed > free:
+        raise MemoryError(
+            f"{who} needs about {in_bytes(needed)} for {len(n_rows)} views of "
+            f"{max(n_rows):,} rows, beside the views themselves, and {in_bytes(free)} "
+            f"are free. {ways_out}"
+        )
 
 
 def available_bytes() -> float:

@@ -1,24 +1,30 @@
 """``align``: the correspondence between views, and how far to trust it."""
 
 import time
-from typing import Any
+from collections.abc import Generator
+from copy import deepcopy
+from typing import Any, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from unaligned.alignment import Alignment
-from unaligned.kernels.devices import Cores
+from unaligned.checkpoints import Milestone
+from unaligned.kernels.devices import Cores, spawn
+from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.parameters import POSITIVE
 from unaligned.progress import say
 from unaligned.savuc.couplings import Effort
-from unaligned.savuc.geometry import Geometry, read_geometry
-from unaligned.savuc.joint import Group, Search, align_views
-from unaligned.savuc.pairs_of_views import PairFit, spawn
+from unaligned.savuc.geometry import Geometry, by_rows, read_geometry
+from unaligned.savuc.groups import Group, alone, plain, restore
+from unaligned.savuc.joint import Search, grow_groups, match_groups
+from unaligned.savuc.pairs_of_views import PairFit
 from unaligned.views import Views, check_views, label
 
-__all__ = ["EFFORTS", "align", "align_checked", "only_known"]
+__all__ = ["EFFORTS", "align", "align_checked", "memory_need", "only_known"]
 
 # Placements of anchors; population, generations, children and candidates of each;
 # crossings of candidates; and how often to search anew.
@@ -104,6 +110,31 @@ def align(
     return align_checked(views, pairs, effort, time_limit, rng, verbose)[0]
 
 
+def memory_need(views: Views) -> float:
+    """Count coordinates and plans of all rows, directions, and the largest tables."""
+    n = max(views.n_rows)
+    coordinates = sum(3 * 4 * X.shape[0] * min(50, X.shape[1]) for X in views.arrays)
+    directions = sum(X.shape[1] * _n_directions(X) for X in views.arrays)
+    tables = max(map(_table_size, views.arrays)) + 2 * min(n, 2500) ** 2
+    return coordinates + 800 * n + 8 * (directions + tables)
+
+
+def _n_directions(X: Any) -> int:
+    """Count principal directions; wide views are cut twice more to cluster them."""
+    n, d = X.shape
+    return min(50, n, d) + (2 * min(200, n) if d > 200 else 0)
+
+
+def _table_size(X: Any) -> int:
+    """Count products of columns or of rows, and some rows in full."""
+    n, d = X.shape
+    some = min(n, 5000)
+    if sparse.issparse(X) and d > n:  # which stays sparse
+        return 3 * some**2
+    side = n if by_rows(n, d) else d
+    return 3 * side**2 + 2 * some * d
+
+
 def align_checked(
     views: Views,
     pairs: KnownPairs,
@@ -113,12 +144,38 @@ def align_checked(
     verbose: int,
 ) -> tuple[Alignment, list[Geometry]]:
     """Align views that have come through the door; also give their geometries."""
+    steps = align_steps(views, pairs, effort, time_limit, rng, verbose)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast(tuple[Alignment, list[Geometry]], end.value)
+
+
+def align_steps(
+    views: Views,
+    pairs: KnownPairs,
+    effort: str,
+    time_limit: float | None,
+    rng: np.random.RandomState,
+    verbose: int,
+    reached: dict[str, Any] | None = None,
+) -> Generator[Milestone, None, tuple[Alignment, list[Geometry]]]:
+    """Do the work of `align_checked`, with a milestone after every pair of views.
+
+    ``reached`` is the state of a milestone to go on from, with its random numbers.
+    """
     for name, n in zip(views.names, views.n_rows, strict=True):
         if n < 2:
             raise ValueError(
                 f"{label(name)} has n_samples={n}: a row has no place "
                 "among others where there are no others. Bring two or more."
             )
+    ways_out = (
+        "Take a sample of the rows, or reduce wide views first, e.g. with "
+        "sklearn.decomposition.TruncatedSVD."
+    )
+    ask_for_memory("unaligned.align", memory_need(views), views.n_rows, ways_out)
     doubts = np.zeros(len(views))
 
     def report(
@@ -137,11 +194,20 @@ def align_checked(
     breeding, n_tries = EFFORTS[effort]
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     cores = Cores()
+    search = Search(breeding, n_tries, deadline, cores, report)
+    start = deepcopy(rng) if reached is None else reached["start"]
     with cores.busy():
-        states = spawn(rng, len(views))
+        states = spawn(rng if reached is None else deepcopy(start), len(views))
         geometries = cores.map(read_geometry, views.arrays, states)
-        search = Search(breeding, n_tries, deadline, cores, report)
-        largest = align_views(geometries, pairs, search, rng)[0]
+    groups, tried = [alone(i, geometry) for i, geometry in enumerate(geometries)], []
+    if reached is not None:
+        groups = [restore(parts, geometries) for parts in reached["groups"]]
+        tried, doubts[:], rng = reached["tried"], reached["doubts"], reached["rng"]
+    for _ in grow_groups(geometries, pairs, search, rng, groups, tried):
+        so_far = {"groups": [plain(group) for group in groups], "tried": tried}
+        yield Milestone(so_far | {"doubts": doubts, "start": start, "rng": rng})
+    with cores.busy():
+        largest = match_groups(groups, geometries, pairs, search, rng)[0]
     return _tell(largest, doubts, views, pairs), geometries
 
 
@@ -152,7 +218,8 @@ def _tell(group: Group, doubts: Any, views: Views, pairs: KnownPairs) -> Alignme
     for i in group.views:
         alignment.permutations[i] = group.rows[i]
         alignment.confidence[i] = group.confidence[i]
-        alignment.trust[i] = group.trust[i]
+        found_any = (group.rows[i] >= 0).any()  # with the template, not just others
+        alignment.trust[i] = group.trust[i] if found_any else 0.0
     return alignment
 
 

@@ -1,5 +1,6 @@
 """The estimator SAVuC."""
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
+from unaligned.checkpoints import CHECKPOINT, Milestone
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
-from unaligned.savuc.align import EFFORTS, align_checked, only_known
+from unaligned.savuc.align import EFFORTS, align_steps, memory_need, only_known
 from unaligned.savuc.fusion import cluster_view, fuse_views
 from unaligned.savuc.predictability import fit_labeller
 from unaligned.savuc.shared_space import (
@@ -29,6 +31,7 @@ __all__ = ["SAVuC"]
 Labels = NDArray[np.intp]
 
 MATCHED_OBJECTS = 0.3  # mean confidence of matches of one object, not just one class
+ENOUGH_PER_CLUSTER = 10  # rows that are in all views, to cluster views together
 
 
 class State(NamedTuple):
@@ -59,6 +62,10 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         How hard to search for the correspondence.
     time_limit : float, default=None
         Seconds after which no further pair of views is tried.
+    checkpoint : path, default=None
+        File that keeps a fit after every pair of views that was tried. The same fit
+        goes on from it after a kill, to the same result; when done, it removes the
+        file.
     view_sizes : sequence of int, default=None
         Columns of each view where ``fit`` gets one 2-D array.
     random_state : int, RandomState instance or None, default=None
@@ -77,7 +84,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         Clusters of each view from its own structure alone: what fusion has to beat.
     template_ : int
         The view that the others were aligned to; where none can be, the one whose own
-        clusters are predicted best from it.
+        clusters are predicted best from it and agree best between recipes.
     alignment_ : Alignment
         Row correspondence, confidence and trust.
     embedding_ : ndarray of shape (rows of the template, n_directions)
@@ -117,6 +124,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         "n_clusters": INT_OR_AUTO,
         "effort": [StrOptions(set(EFFORTS))],
         "time_limit": [POSITIVE, None],
+        "checkpoint": CHECKPOINT,
     }
 
     def __init__(
@@ -125,6 +133,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         *,
         effort: str = "normal",
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         view_sizes: Any = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -132,26 +141,39 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         self.n_clusters = n_clusters
         self.effort = effort
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.verbose = verbose
 
     def _memory_need(self, views: Views) -> float:
-        """Count coordinates and plans of all rows; tables of some, and of columns."""
-        n, d = max(views.n_rows), max(views.widths)
-        shapes = zip(views.n_rows, views.widths, strict=True)
-        coordinates = sum(3 * 4 * rows * min(50, width) for rows, width in shapes)
-        tables = 3 * d**2 + 2 * min(n, 2500) ** 2 + 2 * min(n, 5000) * d
-        return coordinates + 800 * n + 8 * tables
+        return memory_need(views)
 
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
-    ) -> Iterator[Iterate]:
-        alignment, geometries = align_checked(
-            views, pairs, self.effort, self.time_limit, rng, self.verbose
+    ) -> Iterator[Iterate | Milestone]:
+        return self._solve(views, pairs, rng)
+
+    def _go_on(
+        self, views: Views, pairs: KnownPairs, state: dict[str, Any], n_iter: int
+    ) -> Iterator[Iterate | Milestone]:
+        return self._solve(views, pairs, state["rng"], state)
+
+    def _plain_state(self, state: dict[str, Any]) -> dict[str, Any]:
+        return state  # of a milestone, which is plain
+
+    def _solve(
+        self,
+        views: Views,
+        pairs: KnownPairs,
+        rng: np.random.RandomState,
+        reached: dict[str, Any] | None = None,
+    ) -> Iterator[Iterate | Milestone]:
+        alignment, geometries = yield from align_steps(
+            views, pairs, self.effort, self.time_limit, rng, self.verbose, reached
         )
         fused = tuple(int(i) for i in np.flatnonzero(alignment.trust >= 0.5))
-        together = matched_objects(alignment, fused)
+        together = matched_objects(alignment, fused, self.n_clusters_)
         own = {
             i: cluster_view(views.arrays[i], self.n_clusters_, rng)
             for i in range(len(views))
@@ -251,18 +273,25 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         return self._single_view_labels
 
 
-def matched_objects(alignment: Alignment, fused: tuple[int, ...]) -> tuple[int, ...]:
+def matched_objects(
+    alignment: Alignment, fused: tuple[int, ...], n_clusters: int
+) -> tuple[int, ...]:
     """Find the views whose rows are matched object by object, the template among them.
 
     In others only the classes agree. Side by side with a stranger of its class a row
-    is described worse than alone.
+    is described worse than alone. Nor does a view help that has few of the rows: those
+    that all views have would be too few to tell clusters by.
     """
-    sure = {
-        i: alignment.confidence[i][alignment.permutations[i] >= 0].mean() for i in fused
-    }
-    return tuple(
-        i for i in fused if i == alignment.template or sure[i] > MATCHED_OBJECTS
-    )
+    partner, template = alignment.permutations, alignment.template
+    found, complete = {template}, partner[template] >= 0
+    for i in sorted(fused, key=lambda i: -np.count_nonzero(partner[i] >= 0)):
+        left = complete & (partner[i] >= 0)
+        enough = min(complete.sum() / 2, ENOUGH_PER_CLUSTER * n_clusters)
+        sure = alignment.confidence[i][partner[i] >= 0].mean() > MATCHED_OBJECTS
+        if sure and left.sum() >= max(enough, 2):
+            found.add(i)
+            complete = left
+    return tuple(sorted(found))
 
 
 def rename(

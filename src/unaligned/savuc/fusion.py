@@ -7,6 +7,7 @@ are asked for a consensus.
 
 import warnings
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 from unaligned.base import cluster_rows
+from unaligned.kernels.devices import Cores, spawn
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.geometry import whiten
 from unaligned.savuc.predictability import (
@@ -43,18 +45,21 @@ __all__ = ["cluster_view", "fuse_views"]
 
 N_ROWS = 2500  # partitions are made of as many rows, and extended to the others
 ROWS_PER_CLUSTER = 10  # or of more, with many clusters
-N_BEST = 9  # partitions that are asked for a consensus, and others as good as they
-ABOUT_AS_GOOD = 0.01  # difference in score that matters between partitions
+N_DRAWS = 2  # pools of partitions, for the consensus to hang less on chance
+N_BEST = 9  # partitions per pool that make the consensus, and others as good as they
+ABOUT_AS_GOOD = 0.05  # difference in score that matters between partitions
 # Clusters of even size are predicted a little better, whatever the classes are like.
-CLEARLY_BETTER = 0.05
+CLEARLY_BETTER = 0.12
 N_MIXED = 20  # directions of Gaussian mixtures
 N_STARTS = 10  # of k-means
 SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
 
-# Rules run on one thread: their matrices are small, and sums come in one order.
+# Every pool is made on one thread: its matrices are small, and sums come in one order.
+# OpenMP has to be told by every thread.
+one_thread = threadpool_limits.wrap(limits=1, user_api="openmp")
 
 
-@threadpool_limits.wrap(limits=1)
+@one_thread
 def fuse_views(
     views: list[Any],
     n_clusters: int,
@@ -84,21 +89,32 @@ def fuse_views(
     if n_clusters <= 1:
         return np.zeros(n, dtype=np.intp)
     chosen = _draw_rows(n, n_clusters, rng)
-    portraits = [portray(X[at[chosen]]) for X, at in zip(views, rows, strict=True)]
-    half = draw_halves(len(chosen), rng)
-    pool = [*_fused_partitions(portraits, n_clusters, rng)]
-    for portrait in portraits:
-        pool += _own_partitions(portrait, n_clusters, rng)
-        pool += [_mixture(look.points, n_clusters, rng) for look in portrait.looks]
-    scores = [appeal(portraits, labels, n_clusters, half) for labels in pool]
-    members = memberships(pool, weigh(scores), n_clusters)
+    cores = Cores()
+    with cores.busy():
+        portraits = [portray(X[at[chosen]]) for X, at in zip(views, rows, strict=True)]
+        labels = _consensus(portraits, n_clusters, rng, cores)
+        return _extend(views, rows, portraits, chosen, labels)
+
+
+def _consensus(
+    portraits: list[Portrait], n_clusters: int, rng: np.random.RandomState, cores: Cores
+) -> Labels:
+    """Ask those partitions of all pools that every view predicts well."""
+    half = draw_halves(len(portraits[0].plain.points), rng)
+
+    def score(labels: Labels) -> float:
+        return appeal(portraits, labels, n_clusters, half)
+
+    @one_thread
+    def draw(rng: np.random.RandomState) -> tuple[list[Labels], list[float]]:
+        pool = [*_all_partitions(portraits, n_clusters, rng)]
+        return pool, [*map(score, pool)]
+
+    pools, scores = zip(*cores.map(draw, spawn(rng, N_DRAWS)), strict=True)
+    weights = weigh([*chain(*scores)])
+    members = memberships([*chain(*pools)], weights, n_clusters)
     labels, even = cut_tree(members, n_clusters), _kmeans(members, n_clusters, rng)
-    gain = appeal(portraits, even, n_clusters, half) - appeal(
-        portraits, labels, n_clusters, half
-    )
-    if gain > CLEARLY_BETTER:
-        labels = even
-    return _extend(views, rows, portraits, chosen, labels)
+    return even if score(even) - score(labels) > CLEARLY_BETTER else labels
 
 
 @threadpool_limits.wrap(limits=1)
@@ -120,13 +136,14 @@ def cluster_view(
     -------
     labels : ndarray of shape (n,)
     quality : float
-        How well the best predicted partition of the view is predicted from it. Among
-        several views, the one where it is largest is the one to take.
+        By which the recipe was chosen: how well its partition is predicted from the
+        view, plus how well it agrees with the others. Among several views, the one
+        where it is largest is the one to take.
     """
     n = X.shape[0]
     n_clusters = min(n_clusters, n)
     if n_clusters <= 1:
-        return np.zeros(n, dtype=np.intp), 0.99
+        return np.zeros(n, dtype=np.intp), 1.99
     chosen = _draw_rows(n, n_clusters, rng)
     portrait = portray(X[chosen])
     half = draw_halves(len(chosen), rng)
@@ -134,8 +151,10 @@ def cluster_view(
     own = [predictability(portrait, labels, n_clusters, half) for labels in pool]
     alike = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
     others = (alike.sum(axis=1) - np.diag(alike)) / (len(pool) - 1)
-    labels = pool[int(np.argmax(own + others))]
-    return _extend([X], [np.arange(n)], [portrait], chosen, labels), max(own)
+    quality = own + others
+    labels = pool[int(np.argmax(quality))]
+    labels = _extend([X], [np.arange(n)], [portrait], chosen, labels)
+    return labels, float(quality.max())
 
 
 def _draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
@@ -186,7 +205,7 @@ def weigh(scores: list[float]) -> Array:
 
     Where many partitions are about as good as the best ones, many are heard.
     """
-    last = np.sort(scores)[-N_BEST:][0]
+    last = np.sort(scores)[-N_DRAWS * N_BEST :][0]
     weights = np.exp(np.minimum(np.array(scores) - last, 0) / ABOUT_AS_GOOD)
     return np.asarray(weights / weights.sum())
 
@@ -220,6 +239,17 @@ def cut_tree(members: Array, n_clusters: int) -> Labels:
         warnings.simplefilter("ignore", ConvergenceWarning)
         labels: Labels = lloyd.fit_predict(members).astype(np.intp)
     return labels
+
+
+def _all_partitions(
+    portraits: list[Portrait], n_clusters: int, rng: np.random.RandomState
+) -> Iterator[Labels]:
+    """Draw a pool: partitions of all views together, and of every view."""
+    yield from _fused_partitions(portraits, n_clusters, rng)
+    for portrait in portraits:
+        yield from _own_partitions(portrait, n_clusters, rng)
+        for look in portrait.looks:
+            yield _mixture(look.points, n_clusters, rng)
 
 
 def _own_partitions(

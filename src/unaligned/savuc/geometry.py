@@ -17,7 +17,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from unaligned.kernels.scaling import unit_rows
 
-__all__ = ["Geometry", "read_geometry", "row_distances"]
+__all__ = ["Geometry", "by_rows", "read_geometry", "row_distances"]
 
 Array = NDArray[Any]
 
@@ -92,7 +92,7 @@ def _read_dense(X: Array, mean: Array, scale: Array) -> tuple[Array, Array]:
     n, d = X.shape
     wanted = max(1, min(N_DIRECTIONS, n - 1))
     center = sum(_unit(X[block], mean, scale).sum(axis=0) for block in _blocks(X)) / n
-    if d > 4 * n and d > 2000:
+    if by_rows(n, d):
         rows = _unit(X, mean, scale) - center
         directions = rows.T @ leading_vectors(rows @ rows.T, wanted)
         lengths = np.linalg.norm(directions, axis=0)
@@ -102,6 +102,11 @@ def _read_dense(X: Array, mean: Array, scale: Array) -> tuple[Array, Array]:
         rows = (_unit(X[block], mean, scale) - center).astype(np.float32)
         gram += rows.T @ rows
     return center, leading_vectors(gram, wanted)
+
+
+def by_rows(n: int, d: int) -> bool:
+    """Whether products of rows, not of columns, lead to principal directions."""
+    return d > 4 * n and d > 2000
 
 
 def _read_sparse(

@@ -6,7 +6,7 @@ of its members side by side.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -14,19 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from unaligned.kernels.devices import Cores
+from unaligned.kernels.devices import Cores, spawn
 from unaligned.kernels.matching import invert
-from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import KnownPairs
 from unaligned.savuc.couplings import Effort
-from unaligned.savuc.geometry import N_DIRECTIONS, Geometry
+from unaligned.savuc.geometry import Geometry
+from unaligned.savuc.groups import (
+    N_BASE,
+    Group,
+    alone,
+    is_thin,
+    join_geometry,
+    known_between,
+    merge,
+    thin,
+)
 from unaligned.savuc.pairs_of_views import (
     Known,
     PairFit,
     align_pair,
     climb_from,
     null_score,
-    spawn,
 )
 from unaligned.savuc.row_matching import Matching, match_rows
 from unaligned.savuc.trust import (
@@ -36,27 +44,16 @@ from unaligned.savuc.trust import (
     trust_in,
 )
 
-__all__ = ["Group", "Search", "align_views", "known_between", "try_pair"]
+__all__ = ["Search", "Tried", "grow_groups", "match_groups", "try_pair"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
+Tried = list[tuple[tuple[int, ...], ...]]  # views of every two groups that were
 
 N_SWEEPS = 2
-N_BASE = 6000  # rows that speak for a group while it grows, where there are many more
 SURE, HOPELESS = 0.95, 0.02  # trust above or below which another try changes nothing
 PATIENCE = 2  # searches that must fail before a pair is given up
 FOR_A_WITNESS = 2  # further searches, where a find only lacks confirmation
-
-
-class Group(NamedTuple):
-    """Aligned views, told in the row order of the first of them."""
-
-    views: tuple[int, ...]
-    rows: dict[int, Indices]
-    """Row of each view beside every row of the first, -1 where there is none."""
-    confidence: dict[int, Array]
-    trust: dict[int, float]
-    geometry: Geometry
 
 
 class Search(NamedTuple):
@@ -79,23 +76,40 @@ class Verdict(NamedTuple):
     """Another search that found something, where the gain does not speak for itself."""
 
 
-def align_views(
+def grow_groups(
+    geometries: list[Geometry],
+    pairs: KnownPairs,
+    search: Search,
+    rng: np.random.RandomState,
+    groups: list[Group],
+    tried: Tried,
+) -> Iterator[None]:
+    """Join groups that can be trusted to belong together, until none can.
+
+    Changes ``groups`` and ``tried`` in place, and pauses after every two that were.
+    """
+    while (candidate := _next_pair(groups, tried)) is not None:
+        if tried and time.monotonic() > search.deadline:
+            break
+        one, other = candidate
+        tried.append((one.views, other.views))
+        with search.cores.busy():
+            joined = join_groups(one, other, geometries, pairs, search, rng)
+        if joined is not None:
+            groups[:] = [g for g in groups if g is not one and g is not other] + [
+                joined
+            ]
+        yield
+
+
+def match_groups(
+    groups: list[Group],
     geometries: list[Geometry],
     pairs: KnownPairs,
     search: Search,
     rng: np.random.RandomState,
 ) -> list[Group]:
-    """Find groups of views that can be trusted to belong together, largest first."""
-    groups = [alone(i, geometry) for i, geometry in enumerate(geometries)]
-    tried: set[frozenset[tuple[int, ...]]] = set()
-    while (candidate := _next_pair(groups, tried)) is not None:
-        if tried and time.monotonic() > search.deadline:
-            break
-        one, other = candidate
-        tried.add(frozenset((one.views, other.views)))
-        joined = join_groups(one, other, geometries, pairs, search, rng)
-        if joined is not None:
-            groups = [g for g in groups if g is not one and g is not other] + [joined]
+    """Match all rows of groups that grow no more, as well as can be; largest first."""
     groups = [retie(g, geometries, pairs, search.cores, rng) for g in groups]
     # The more rows, the better they were matched the first time.
     n_sweeps = N_SWEEPS if max(len(g.points) for g in geometries) <= N_BASE else 1
@@ -103,39 +117,6 @@ def align_views(
         if time.monotonic() < search.deadline:
             groups = [sharpen(g, geometries, pairs, rng) for g in groups]
     return sorted(groups, key=lambda g: (-len(g.views), g.views))
-
-
-def alone(view: int, geometry: Geometry) -> Group:
-    """Make a group of one view."""
-    n = len(geometry.points)
-    return Group(
-        (view,), {view: np.arange(n)}, {view: np.ones(n)}, {view: 1.0}, geometry
-    )
-
-
-def thin(group: Group, known: Known, rng: np.random.RandomState) -> Group:
-    """Let a sample of rows speak for a group of many, half of it with known partners.
-
-    Matching all rows costs most, and is of use only when the group is complete.
-    """
-    n = len(group.geometry.points)
-    if n <= 1.5 * N_BASE:
-        return group
-    drawn = rng.permutation(n)
-    partnered = np.isin(drawn, known[0] if known else [])
-    first = drawn[partnered][: N_BASE // 2]
-    rest = drawn[~np.isin(drawn, first)][: N_BASE - len(first)]
-    base = np.sort(np.concatenate([first, rest]))
-    return group._replace(
-        rows={i: rows[base] for i, rows in group.rows.items()},
-        confidence={i: sure[base] for i, sure in group.confidence.items()},
-        geometry=group.geometry._replace(points=group.geometry.points[base]),
-    )
-
-
-def is_thin(group: Group, geometries: list[Geometry]) -> bool:
-    """Whether rows of the first view are missing from a group."""
-    return len(group.geometry.points) < len(geometries[group.views[0]].points)
 
 
 def retie(
@@ -163,7 +144,8 @@ def retie(
     place = {view: at for at, view in enumerate(group.views)}
     weights = np.zeros((len(place), len(place)))
     for (i, j), (_, strength) in ties.items():
-        weights[place[i], place[j]] = -strength  # the largest scores span the tree
+        # The largest scores span the tree; an edge of weight zero would be none.
+        weights[place[i], place[j]] = -1 - strength
     tree = minimum_spanning_tree(weights).toarray()
     order, before = breadth_first_order(tree, 0, directed=False)
     first = alone(group.views[0], geometries[group.views[0]])
@@ -194,6 +176,8 @@ def tie(
     """Canonical directions of two views and their score, from how they are matched."""
     one, other = geometries[i].fine, geometries[j].fine
     both = np.flatnonzero((rows[i] >= 0) & (rows[j] >= 0))
+    if not both.size:  # only others, each with other rows, hold them together
+        return np.zeros((one.shape[1], other.shape[1])), 0.0
     cross = one[rows[i][both]].T @ other[rows[j][both]] / len(both)
     return climb_from(cross, one, other, pairs.between(i, j), rng)
 
@@ -226,6 +210,8 @@ def sharpen(
         known = known_between(rest, alone(i, geometries[i]), pairs)
         one, other = rest.geometry.fine, geometries[i].fine
         matched = np.flatnonzero(rows[i] >= 0)
+        if not matched.size:
+            continue
         cross = one[matched].T @ other[rows[i][matched]] / len(matched)
         cross, _ = climb_from(cross, one, other, known, rng)
         matching = match_rows(cross, one, other, known)
@@ -234,15 +220,14 @@ def sharpen(
     return group._replace(rows=rows, confidence=confidence, geometry=geometry)
 
 
-def _next_pair(
-    groups: list[Group], tried: set[frozenset[tuple[int, ...]]]
-) -> tuple[Group, Group] | None:
+def _next_pair(groups: list[Group], tried: Tried) -> tuple[Group, Group] | None:
     """Two groups not tried yet: large ones first, they know most."""
     ordered = sorted(groups, key=lambda g: (-len(g.views), g.views))
     # By the sum of their places: the largest group meets every other one early.
     for one, other in sorted(combinations(range(len(ordered)), 2), key=sum):
         pair = ordered[one], ordered[other]
-        if frozenset(group.views for group in pair) not in tried:
+        views = tuple(group.views for group in pair)
+        if views not in tried and views[::-1] not in tried:
             return pair
     return None
 
@@ -327,66 +312,3 @@ def compare(matching: Matching, again: Matching) -> Matching:
     same = matching.partner == again.partner
     doubt = np.where(same, 1.0, same.mean())
     return matching._replace(confidence=matching.confidence * doubt)
-
-
-def known_between(one: Group, other: Group, pairs: KnownPairs) -> Known:
-    """Rows of two groups that any known pair of their members joins."""
-    found = [np.empty((0, 2), dtype=np.intp)]
-    for i in one.views:
-        for j in other.views:
-            rows_i, rows_j = pairs.between(i, j)
-            places = np.column_stack(
-                [_places(one.rows[i], rows_i), _places(other.rows[j], rows_j)]
-            )
-            found.append(places[(places >= 0).all(axis=1)])
-    joined = np.concatenate(found)
-    for side in (0, 1):  # of pairs that contradict each other, the first wins
-        _, once = np.unique(joined[:, side], return_index=True)
-        joined = joined[np.sort(once)]
-    return (joined[:, 0], joined[:, 1]) if len(joined) else None
-
-
-def _places(rows: Indices, wanted: Indices) -> Indices:
-    """Where the wanted rows stand in a list of rows, -1 for those that do not."""
-    place = np.full(max(rows.max(initial=-1), wanted.max(initial=-1)) + 1, -1)
-    matched = np.flatnonzero(rows >= 0)
-    place[rows[matched]] = matched
-    return place[wanted]
-
-
-def merge(
-    one: Group,
-    other: Group,
-    partner: Indices,
-    confidence: Array,
-    trust: float,
-    geometries: list[Geometry],
-) -> Group:
-    """One group of two, in the row order of the first."""
-    rows, sure, faith = dict(one.rows), dict(one.confidence), dict(one.trust)
-    for j in other.views:
-        beside = np.where(partner >= 0, other.rows[j][partner], -1)
-        rows[j] = beside
-        sure[j] = np.where(beside >= 0, confidence * other.confidence[j][partner], 0.0)
-        faith[j] = min(trust, other.trust[j]) if j != other.views[0] else trust
-    views = one.views + other.views
-    return Group(views, rows, sure, faith, join_geometry(views, rows, geometries))
-
-
-def join_geometry(
-    views: tuple[int, ...], rows: dict[int, Indices], geometries: list[Geometry]
-) -> Geometry:
-    """Put members side by side, rows at unit length, in common principal directions.
-
-    Where a member has no row, it says nothing: zeros are the mean.
-    """
-    parts = [
-        np.where(rows[i][:, None] >= 0, unit_rows(geometries[i].points)[rows[i]], 0)
-        for i in views
-    ]
-    stacked = np.hstack(parts)
-    stacked -= stacked.mean(axis=0)
-    _, directions = np.linalg.eigh((stacked.T @ stacked).astype(np.float64))
-    directions = directions[:, ::-1][:, :N_DIRECTIONS].astype(np.float32)
-    nothing = np.empty(0)
-    return Geometry(stacked @ directions, nothing, nothing, nothing, directions)

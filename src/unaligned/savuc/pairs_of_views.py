@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.kernels.devices import Cores
+from unaligned.kernels.devices import Cores, spawn
 from unaligned.kernels.neighbors import top_products
 from unaligned.savuc.couplings import (
     Effort,
@@ -35,7 +35,6 @@ __all__ = [
     "align_pair",
     "climb_from",
     "null_score",
-    "spawn",
 ]
 
 Array = NDArray[Any]
@@ -190,11 +189,6 @@ def distinct_fits(fits: Sequence[Fit]) -> list[Fit]:
         if all(agreement(fit[0], cross) < THE_SAME for cross, _ in kept):
             kept.append(fit)
     return kept
-
-
-def spawn(rng: np.random.RandomState, n: int) -> list[np.random.RandomState]:
-    """Random states for pieces of work that are done side by side."""
-    return [np.random.RandomState(seed) for seed in rng.randint(2**31 - 1, size=n)]
 
 
 def settle(

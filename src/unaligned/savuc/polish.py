@@ -56,7 +56,7 @@ class Rows(NamedTuple):
     fixed: Array
     """Cross-correlation that the known pairs contribute."""
     share: float
-    """Share of the rows that are still free."""
+    """Share of the rows that are still free to be matched."""
 
 
 class Plan(NamedTuple):
@@ -74,7 +74,8 @@ def join_rows(
     if known is None or known[0].size == 0:
         return Rows(one, other, np.zeros((one.shape[1], other.shape[1])), 1.0)
     rows, partners = known
-    share = 1 - 2 * rows.size / (len(one) + len(other))
+    all_known = rows.size == min(len(one), len(other))  # nobody is free on one side
+    share = 0.0 if all_known else 1 - 2 * rows.size / (len(one) + len(other))
     fixed = (1 - share) * (one[rows].T @ other[partners]) / rows.size
     free_one = np.delete(one, rows, axis=0)
     free_other = np.delete(other, partners, axis=0)

@@ -96,27 +96,31 @@ def find_space(
         return SharedSpace({only: Place(bare[only], ones, np.diag(ones))}, {}), points[
             only
         ]
-    rows = {i: alignment.permutations[i] for i in fused}
-    complete = np.all([rows[i] >= 0 for i in fused], axis=0)
     spread = {i: spread_of(points[i], FINE_RIDGE) for i in fused}
-    beside = {i: points[i][rows[i][complete]] / spread[i] for i in fused}
-    found = shared_directions([*beside.values()])
+    there = {i: alignment.permutations[i] >= 0 for i in fused}
+    # Where a view has no row it says nothing: zeros are the mean.
+    beside = {
+        i: np.where(
+            there[i][:, None], points[i][alignment.permutations[i]] / spread[i], 0
+        )
+        for i in fused
+    }
+    complete = np.all([*there.values()], axis=0)
+    if complete.sum() < 2:  # no row is in all views, or just one
+        complete[:] = True
+    whole = {i: rows[complete] for i, rows in beside.items()}
+    found = shared_directions([*whole.values()])
     scale = len(fused) * np.sqrt(complete.sum()) * found.weights
     places = {
         i: Place(bare[i], spread[i], (directions * scale).astype(np.float32))
         for i, directions in zip(fused, found.of_views, strict=True)
     }
-    said = np.zeros((len(complete), len(scale)), dtype=np.float32)
-    voices = np.zeros((len(complete), 1), dtype=np.float32)
-    for i, place in places.items():
-        there = rows[i] >= 0
-        said[there] += (points[i][rows[i][there]] / spread[i]) @ place.directions
-        voices[there] += 1
+    said = sum(beside[i] @ place.directions for i, place in places.items())
+    voices = np.stack([*there.values()]).sum(axis=0, dtype=np.float32)
     crosses = {
-        (i, j): beside[i].T @ beside[j] / len(beside[i])
-        for i, j in combinations(fused, 2)
+        (i, j): whole[i].T @ whole[j] / len(whole[i]) for i, j in combinations(fused, 2)
     }
-    return SharedSpace(places, crosses), said / voices
+    return SharedSpace(places, crosses), said / voices[:, None]
 
 
 def align_new_rows(
