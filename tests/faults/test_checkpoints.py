@@ -393,6 +393,8 @@ def stop(path, number):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell has its background jobs, these tests perhaps, ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         lines = iter(process.stdout.readline, "")
         assert any("iteration 5:" in line for line in lines)
