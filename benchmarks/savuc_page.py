@@ -47,7 +47,7 @@ KNOWN = """\
 ## Some pairs known
 
 Share of the other rows that found their own partner (mean over views; in brackets the
-worst shuffle). More known pairs never make it worse, and beyond a few they decide.
+worst shuffle; 0 where the views were refused). Beyond a few, known pairs decide.
 
 """
 
@@ -179,6 +179,12 @@ def clustered_table(cases, names):
     return lines
 
 
+def known_from_above(known, nothing):
+    """Cases with no pair known that stand in the tables above, too."""
+    kinds = {key[:3] for key in known}
+    return [key for key in nothing if key[:3] in kinds]
+
+
 def known_table(cases, names):
     """Exact rates by the share of pairs known."""
     ratios = sorted({key[3] for key in cases})
@@ -220,6 +226,7 @@ def page():
     results = read(savuc.RESULTS)
     nothing = by_case(r for r in results if r["ratio"] == 0 and "PAVuC-ATS" in r)
     known = by_case(r for r in results if "PAVuC-ATS" not in r)
+    known |= {key: nothing[key] for key in known_from_above(known, nothing)}
     names = {key: name_of(key[0], key[1], results) for key in {**nothing, **known}}
     parts = [HEAD, ALIGNED, "\n".join(aligned_table(nothing, names)), "\n\n"]
     parts += [CLUSTERED, "\n".join(clustered_table(nothing, names)), "\n\n"]

@@ -88,7 +88,6 @@ class Screen(io.TextIOBase):
             transient=True,
             expand=True,
             redirect_stdout=False,
-            disable=not self._live,
         )
         self._task = self._progress.add_task("", total=None)
         self._spoke = time.monotonic()
@@ -96,11 +95,13 @@ class Screen(io.TextIOBase):
         self.caught: list[warnings.WarningMessage] = []
 
     def __enter__(self) -> "Screen":
-        self._progress.start()
+        if self._live:
+            self._progress.start()
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self._progress.stop()
+        if self._live:  # the end of one that never began is an empty line in old rich
+            self._progress.stop()
 
     @property
     def notes(self) -> list[str]:
