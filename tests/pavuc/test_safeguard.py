@@ -1,6 +1,7 @@
 """With the safeguard the objective never rises, whatever the views."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from unaligned import PAVuC
+from unaligned.kernels.devices import Cores
 from unaligned.kernels.procrustes import polar_factor
+from unaligned.pavuc import solver
 from unaligned.pavuc.safeguard import shortened_step
 
 
@@ -77,3 +80,29 @@ def test_a_step_is_as_long_as_it_may_be():
 
     np.testing.assert_allclose(shortened_step(start, target, towards(full)), full)
     np.testing.assert_array_equal(shortened_step(start, target, towards(start)), start)
+
+
+@pytest.mark.parametrize(
+    ("n_before", "steps", "settled"),
+    [
+        (0, ["plain", "guarded", "guarded"], [False, False, True]),
+        (2, ["guarded", "guarded", "guarded"], [True, True, True]),
+    ],
+)
+def test_only_the_start_is_not_guarded(n_before, steps, settled, monkeypatch):
+    done = []
+
+    def step(name):
+        def iterate(problem, state):
+            done.append(name)
+            return SimpleNamespace(objective=state.objective - 1)
+
+        return iterate
+
+    monkeypatch.setattr(solver, "one_iteration", step("plain"))
+    monkeypatch.setattr(solver, "guarded_iteration", step("guarded"))
+    problem, start = SimpleNamespace(device=Cores()), SimpleNamespace(objective=9.0)
+    asked = {} if n_before == 0 else {"n_iter": n_before}
+    iterates = solver.solve(problem, start, tol=1, safeguard=True, **asked)
+    assert [next(iterates)[1] for _ in range(3)] == settled
+    assert done == steps
