@@ -31,6 +31,7 @@ from unaligned import PAVuC, SAVuC
 from unaligned.base import cluster_rows
 from unaligned.benchmark.memory import peak_bytes
 from unaligned.datasets import load, unalign
+from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import (
     category_alignment_chance,
     category_alignment_rate,
@@ -213,10 +214,7 @@ def main():
     parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     asked = set(filter(None, arguments.datasets.split(",")))
-    there = set()
-    if arguments.output.exists():
-        lines = arguments.output.read_text().splitlines()
-        there = {tuple(json.loads(line)["case"]) for line in lines}
+    there = {tuple(result["case"]) for result in read_records(arguments.output)}
     cases = [
         (case, seed)
         for seed in range(arguments.shuffles)
@@ -233,10 +231,8 @@ def main():
     # A process per case, so that its peak of memory is its own.
     with get_context("spawn").Pool(arguments.jobs, maxtasksperchild=1) as pool:
         for result in pool.imap_unordered(run, jobs, chunksize=1):
-            line = json.dumps(result)
-            print(line, flush=True)
-            with arguments.output.open("a") as file:
-                file.write(line + "\n")
+            print(json.dumps(result), flush=True)
+            append_record(arguments.output, result)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """Write docs/study.md from what was measured: ``python -m benchmarks.savuc_page``."""
 
-import json
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import savuc, trust
+from unaligned.json_lines import read_records
 
 PAGE = Path(__file__).parents[1] / "docs" / "study.md"
 
@@ -80,11 +80,6 @@ TAIL = """\
   and not between. An `Alignment` has one template; the views of the other group are
   refused, with a trust of 0.49.
 """
-
-
-def read(path):
-    """Results of a JSON-lines file."""
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def by_case(results):
@@ -223,7 +218,7 @@ def trust_table(results):
 
 def page():
     """Text of the page."""
-    results = read(savuc.RESULTS)
+    results = [*read_records(savuc.RESULTS)]
     nothing = by_case(r for r in results if r["ratio"] == 0 and "PAVuC-ATS" in r)
     known = by_case(r for r in results if "PAVuC-ATS" not in r)
     known |= {key: nothing[key] for key in known_from_above(known, nothing)}
@@ -232,7 +227,12 @@ def page():
     parts += [CLUSTERED, "\n".join(clustered_table(nothing, names)), "\n\n"]
     if known:
         parts += [KNOWN, "\n".join(known_table(known, names)), "\n\n"]
-    parts += [TRUST, "\n".join(trust_table(read(trust.RESULTS))), "\n\n", TAIL]
+    parts += [
+        TRUST,
+        "\n".join(trust_table([*read_records(trust.RESULTS)])),
+        "\n\n",
+        TAIL,
+    ]
     return "".join(parts)
 
 

@@ -17,7 +17,6 @@ the documentation from the results. Labels only score; they choose what says "or
 """
 
 import argparse
-import json
 import os
 import time
 import warnings
@@ -35,6 +34,7 @@ from sklearn.preprocessing import normalize, scale
 
 from unaligned import PAVuC
 from unaligned.datasets import load, unalign
+from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
 from unaligned.savuc.fusion import cluster_view
 from unaligned.selection import predictability, select_n_clusters
@@ -164,9 +164,7 @@ STUDIES = {
 
 def read_results():
     """Results by study and dataset; the last line counts."""
-    if not RESULTS.exists():
-        return {}
-    lines = map(json.loads, RESULTS.read_text().splitlines())
+    lines = read_records(RESULTS)
     return {(line["study"], line["dataset"]): line for line in lines}
 
 
@@ -209,8 +207,7 @@ def main():
             start = time.perf_counter()
             result = {"study": study, "dataset": name} | STUDIES[study](name)
             result["seconds"] = round(time.perf_counter() - start, 1)
-            with RESULTS.open("a") as file:
-                file.write(json.dumps(result) + "\n")
+            append_record(RESULTS, result)
             print(result, flush=True)
     summarise(read_results())
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,11 @@ settings.register_profile("unaligned", deadline=None, derandomize=True)
 settings.load_profile("unaligned")
 
 ROOT = Path(__file__).parents[1]
+
+
+def heed_ctrl_c() -> None:
+    """Make a new process heed Ctrl-C; shells have background jobs ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -1,91 +1,22 @@
-"""Zip archives of arrays: written whole or not at all, read without trust.
+"""Zip archives of arrays, read without trust.
 
 What an archive declares is compared with what it can hold before memory is taken for
 it. Nothing in it is executed.
 """
 
-import os
-import secrets
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from math import prod
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-__all__ = [
-    "check_sizes",
-    "read_array",
-    "read_header",
-    "remove_abandoned",
-    "whole_file",
-    "write_array",
-]
+__all__ = ["check_sizes", "read_array", "read_header", "write_array"]
 
 PLAIN_KINDS = "biufcSU"  # NumPy's letters for numbers and text
 
 # The first instant a zip file can tell: the same content always makes the same bytes.
 EPOCH = (1980, 1, 1, 0, 0, 0)
-
-
-@contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of ``path`` once it is complete.
-
-    It is written beside ``path`` under another name. Where anything goes wrong it
-    disappears, and what was at ``path`` before is still there. Only a kill leaves it
-    behind, and then the next writer to ``path`` removes it.
-    """
-    path = Path(path)
-    remove_abandoned(path)
-    beside, file = _open_beside(path)
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _open_beside(path: Path) -> tuple[Path, BinaryIO]:
-    """Open a new file beside a path, locked for as long as somebody writes to it."""
-    while True:
-        beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-        file = open(beside, "xb")  # noqa: SIM115  it is the caller's
-        if fcntl is not None:
-            with suppress(OSError):  # a disk that knows no locks
-                fcntl.flock(file, fcntl.LOCK_EX)
-        if beside.exists():
-            return beside, file
-        file.close()  # before it was locked, somebody took it for abandoned
-
-
-def remove_abandoned(path: Path) -> None:
-    """Remove what writers to ``path`` that were killed left beside it."""
-    with suppress(OSError):  # a folder that must not be listed
-        for beside in path.absolute().parent.iterdir():
-            if beside.name.startswith(f".{path.name}.") and beside.suffix == ".part":
-                with suppress(OSError):  # somebody is writing to it
-                    _remove_unless_locked(beside)
-
-
-def _remove_unless_locked(path: Path) -> None:
-    if fcntl is None:  # Windows removes no file that is open
-        path.unlink()
-        return
-    with open(path, "r+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink()
 
 
 def check_sizes(archive: zipfile.ZipFile, most: float) -> None:

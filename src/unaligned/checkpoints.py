@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned._version import __version__
-from unaligned.archives import remove_abandoned
+from unaligned.drafts import remove_abandoned
 from unaligned.known_pairs import KnownPairs
 from unaligned.progress import say
 from unaligned.saving import read_whole, write_whole

@@ -22,13 +22,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned._version import __version__
-from unaligned.archives import (
-    EPOCH,
-    check_sizes,
-    read_array,
-    whole_file,
-    write_array,
-)
+from unaligned.archives import EPOCH, check_sizes, read_array, write_array
+from unaligned.drafts import whole_file
 
 __all__ = ["FORMAT", "SavingMixin", "load", "read_whole", "write_whole"]
 

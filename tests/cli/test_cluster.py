@@ -23,7 +23,7 @@ from tests.cli.file_views import (
     summary_of,
     write_csv,
 )
-from tests.conftest import ROOT
+from tests.conftest import ROOT, heed_ctrl_c
 from unaligned import PAVuC, SAVuC
 from unaligned.cli import _command, _outputs
 from unaligned.datasets import read_views
@@ -485,8 +485,7 @@ def test_a_run_that_is_stopped_leaves_nothing(tmp_path, number, code):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell has its background jobs, these tests perhaps, ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=heed_ctrl_c,
     ) as process:
         said = iter(process.stderr.readline, "")
         assert any(line.startswith("Fitting SAVuC") for line in said)

@@ -15,7 +15,7 @@ from pathlib import Path
 import long_fit
 import numpy as np
 import pytest
-from conftest import make_blobs
+from conftest import heed_ctrl_c, make_blobs
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
@@ -393,8 +393,7 @@ def stop(path, number):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell has its background jobs, these tests perhaps, ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=heed_ctrl_c,
     ) as process:
         lines = iter(process.stdout.readline, "")
         assert any("iteration 5:" in line for line in lines)

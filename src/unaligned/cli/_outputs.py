@@ -10,7 +10,6 @@ import csv
 import json
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,12 +18,8 @@ from typing import Any
 
 import click
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 from unaligned.cli._session import undisturbed
+from unaligned.drafts import claim, draft_name
 from unaligned.report import Findings
 
 __all__ = [
@@ -78,7 +73,7 @@ def check_place(output: Path) -> None:
                     f"{place} is a file; name a folder with --output."
                 )
         place = _place_beside(output)
-        trial = place / _draft_name(output)
+        trial = place / draft_name(output)
         try:
             (trial / output.absolute().relative_to(place)).mkdir(parents=True)
         finally:
@@ -88,11 +83,6 @@ def check_place(output: Path) -> None:
             f"{output} cannot be made or written into ({error.strerror}); name another "
             "folder with --output."
         ) from None
-
-
-def _draft_name(output: Path) -> str:
-    """Name that nobody else has, and by which `_clear_up` knows what was left."""
-    return f".{output.absolute().name}.{secrets.token_hex(4)}.part"
 
 
 def _place_beside(output: Path) -> Path:
@@ -119,10 +109,10 @@ def whole_folder(output: Path) -> Iterator[Path]:
 
     Where anything goes wrong, or somebody stops the program, it disappears.
     """
-    draft = _place_beside(output) / _draft_name(output)
+    draft = _place_beside(output) / draft_name(output)
     try:
         draft.mkdir()
-        with _claim(draft):
+        with claim(draft):
             yield draft
             with undisturbed():
                 if output.exists():
@@ -158,28 +148,11 @@ def _clear_up(output: Path) -> None:
         for draft in [path for path in place.iterdir() if path.name.startswith(start)]:
             if draft.suffix not in (".part", ".ready") or not draft.is_dir():
                 continue
-            with _claim(draft) as abandoned:
+            with claim(draft) as abandoned:
                 if abandoned and draft.suffix == ".ready":
                     _publish(draft, output)
                 if abandoned:
                     shutil.rmtree(draft, ignore_errors=True)
-
-
-@contextmanager
-def _claim(draft: Path) -> Iterator[bool]:
-    """Hold a draft for as long as this process lives; tell whether nobody else does."""
-    if fcntl is None:
-        yield False
-        return
-    folder, ours = os.open(draft, os.O_RDONLY), True
-    try:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # somebody else holds it, or this disk knows no locks
-            ours = False
-        yield ours
-    finally:
-        os.close(folder)
 
 
 def spreadsheet_cell(text: str) -> str:

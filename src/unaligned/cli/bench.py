@@ -12,7 +12,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as Screen
 
-from unaligned.archives import whole_file
 from unaligned.benchmark import protocol
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.columns import Table, show
@@ -24,6 +23,7 @@ from unaligned.benchmark.study import PLANS, Study, run_study
 from unaligned.benchmark.summary import Case
 from unaligned.cli._outputs import check_place
 from unaligned.cli.bench_progress import BenchProgress
+from unaligned.drafts import whole_file
 
 __all__ = ["bench"]
 

@@ -5,7 +5,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from unaligned.archives import whole_file
+from unaligned.drafts import whole_file
 from unaligned.report.findings import Findings, gather
 from unaligned.report.page import render, require_jinja2
 

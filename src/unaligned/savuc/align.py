@@ -144,6 +144,11 @@ def align_checked(
     verbose: int,
 ) -> tuple[Alignment, list[Geometry]]:
     """Align views that have come through the door; also give their geometries."""
+    ways_out = (
+        "Take a sample of the rows, or reduce wide views first, e.g. with "
+        "sklearn.decomposition.TruncatedSVD."
+    )
+    ask_for_memory("unaligned.align", memory_need(views), views.n_rows, ways_out)
     steps = align_steps(views, pairs, effort, time_limit, rng, verbose)
     while True:
         try:
@@ -171,11 +176,6 @@ def align_steps(
                 f"{label(name)} has n_samples={n}: a row has no place "
                 "among others where there are no others. Bring two or more."
             )
-    ways_out = (
-        "Take a sample of the rows, or reduce wide views first, e.g. with "
-        "sklearn.decomposition.TruncatedSVD."
-    )
-    ask_for_memory("unaligned.align", memory_need(views), views.n_rows, ways_out)
     doubts = np.zeros(len(views))
 
     def report(
