@@ -6,250 +6,29 @@ parts named.
 """
 
 import argparse
-import json
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
-from sklearn.cluster import KMeans
 
+from benchmarks import gpu_kernels  # noqa: F401 - more parts
+from benchmarks.gpu_tools import (
+    PARTS,
+    begin,
+    iterate,
+    on_gpu,
+    part,
+    synchronise,
+    tell,
+)
 from benchmarks.pavuc import fit_quietly
-from benchmarks.problems import KINDS, problem
 from benchmarks.sizes import SIZES, growing, make_views
 from unaligned import PAVuC
-from unaligned.kernels import matching_cuda
 from unaligned.kernels.devices import Cores, Torch, on_host
-from unaligned.kernels.kmeans import cluster_on_device
 from unaligned.kernels.matching import match_greedy
-from unaligned.kernels.nvrtc import CudaModule
-from unaligned.known_pairs import check_aligned
 from unaligned.pavuc import iteration
-from unaligned.pavuc.iteration import init_state, one_iteration, pose
-from unaligned.views import check_views
-
-PARTS = {}
-
-
-def part(function):
-    """Make a function one of the parts."""
-    PARTS[function.__name__] = function
-    return function
-
-
-def tell(**result):
-    """Print a line."""
-    print(json.dumps(result), flush=True)
-
-
-def synchronise():
-    """Wait for all that was launched."""
-    torch.cuda.synchronize()
-
-
-def seconds(function, repeats=3):
-    """Shortest time of a few runs, the first of which is not counted."""
-    times = []
-    for _ in range(repeats + 1):
-        synchronise()
-        start = time.perf_counter()
-        function()
-        synchronise()
-        times.append(time.perf_counter() - start)
-    return min(times[1:])
-
-
-def begin(Xs, size, device):
-    """Problem and state before the first iteration, the same on every device."""
-    views = check_views(Xs)
-    rng = np.random.RandomState(0)
-    anchors = rng.uniform(size=(size.m, size.k)).astype(np.float32)
-    graph = rng.uniform(size=(size.n, size.m)).astype(np.float32)
-    pairs = check_aligned(None, views)
-    settings = {"mu": 0.1, "alpha": 1.5, "matching": "greedy", "align": True}
-    with device.busy():
-        posed = pose(views.arrays, pairs, **settings, device=device)
-        return posed, init_state(posed, anchors, graph)
-
-
-def iterate(posed, state, n):
-    """Go on for some iterations."""
-    for _ in range(n):
-        with posed.device.busy():
-            state = one_iteration(posed, state)
-    return state
-
-
-def on_gpu(points):
-    """Copy an array to the GPU."""
-    return torch.tensor(np.ascontiguousarray(points), device="cuda")
-
-
-@part
-def environment():
-    """Tell about the machine, and compile the kernels."""
-    gpu = torch.cuda.get_device_properties(0)
-    tell(
-        part="environment",
-        gpu=gpu.name,
-        memory_gb=round(gpu.total_memory / 1e9),
-        torch=torch.__version__,
-        threads=Cores().n_threads,
-    )
-    start = time.perf_counter()
-    for scalar in ("float32", "float64"):
-        module = CudaModule(matching_cuda.source(), matching_cuda.definitions(scalar))
-    took = time.perf_counter() - start
-    tell(part="compile", shared_bytes=module.shared_bytes, seconds=round(took, 2))
-
-
-@part
-def small_matchings(n_problems=2000):
-    """Compare with the CPU on problems of every kind."""
-    rng, n_rows, different = np.random.default_rng(0), 0, 0
-    for _ in range(n_problems):
-        rows, columns, order = problem(rng, largest=300)
-        found = matching_cuda.match_in_turn(on_gpu(rows[order]), on_gpu(columns))
-        expected = match_greedy(rows, columns, order)[order]
-        n_rows += len(rows)
-        different += int(np.count_nonzero(on_host(found) != expected))
-    tell(part="small matchings", problems=n_problems, rows=n_rows, different=different)
-
-
-@part
-def large_matchings():
-    """Compare with the CPU on larger problems, kind by kind."""
-    rng = np.random.default_rng(1)
-    for kind, make in KINDS.items():
-        for n, m in ((10_000, 10), (5_000, 102)):
-            dtype = np.float64 if n == 5000 else np.float32
-            with np.errstate(under="ignore"):
-                rows, columns = (make(rng, n, m).astype(dtype) for _ in range(2))
-            rows_there, columns_there = on_gpu(rows), on_gpu(columns)
-            start = time.perf_counter()
-            found = on_host(matching_cuda.match_in_turn(rows_there, columns_there))
-            took = time.perf_counter() - start
-            different = int(np.count_nonzero(found != match_greedy(rows, columns)))
-            tell(
-                part="large matchings",
-                kind=kind,
-                n=n,
-                m=m,
-                different=different,
-                milliseconds=round(1e3 * took, 2),
-            )
-
-
-def graphs_after(name, iterations):
-    """Rows in their order and columns of two matchings in the middle of a fit."""
-    size = SIZES.get(name) or growing(int(name))
-    posed, state = begin(make_views(size), size, Torch())
-    state = iterate(posed, state, iterations)
-    t = state.template
-    others = [i for i in range(len(state.graphs)) if i != t][:2]
-    return [
-        (state.graphs[i][posed.orders[i]].contiguous(), state.graphs[t]) for i in others
-    ]
-
-
-@part
-def matching_times():
-    """Time matchings from the middle of fits, and compare them with the CPU."""
-    for name, iterations in (
-        ("CIFAR-10", 1),
-        ("CIFAR-10", 10),
-        ("Caltech-101", 10),
-        ("200000", 5),
-    ):
-        for rows, columns in graphs_after(name, iterations):
-            found = matching_cuda.match_in_turn(rows, columns)
-            start = time.process_time()
-            expected = match_greedy(on_host(rows), on_host(columns))
-            cpu = time.process_time() - start
-            gpu = seconds(lambda: matching_cuda.match_in_turn(rows, columns))  # noqa: B023
-            tell(
-                part="matching times",
-                graphs=f"{name} after {iterations} iterations",
-                n=len(rows),
-                nonzeros_per_row=round(float((rows != 0).sum() / len(rows)), 2),
-                different=int(np.count_nonzero(on_host(found) != expected)),
-                gpu_milliseconds=round(1e3 * gpu, 2),
-                cpu_milliseconds=round(1e3 * cpu, 2),
-                **time_per_kernel(rows, columns),
-            )
-
-
-class TimedModule:
-    """A module that times every launch."""
-
-    def __init__(self, module):
-        self.module, self.shared_bytes, self.events = module, module.shared_bytes, []
-
-    def launcher(self, name, *arguments, **shape):
-        launch = self.module.launcher(name, *arguments, **shape)
-
-        def timed():
-            events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-            events[0].record()
-            launch()
-            events[1].record()
-            self.events.append((name, *events))
-
-        return timed
-
-
-def time_per_kernel(rows, columns):
-    """Count rounds, and milliseconds of either kernel in all of them."""
-    timed = TimedModule(matching_cuda._compiled(str(rows.dtype)[6:]))
-    matching_cuda.match_in_turn(rows, columns, timed)
-    synchronise()
-    spent = {"shortlist": 0.0, "resolve": 0.0}
-    for name, start, end in timed.events:
-        spent[name] += start.elapsed_time(end)
-    rounds = len(timed.events) // 2
-    return {"rounds": rounds, **{k: round(v, 2) for k, v in spent.items()}}
-
-
-@part
-def variants():
-    """Try sizes of lists, blocks and warps; matching_cuda should have the best."""
-    cases = [
-        ("CIFAR-10", graphs_after("CIFAR-10", 10)[0]),
-        ("Caltech-101", graphs_after("Caltech-101", 10)[0]),
-    ]
-    names = ("KEPT", "ROWS_PER_WARP", "BLOCK_ROWS", "WARPS")
-    ours = [getattr(matching_cuda, name) for name in names]
-    try:
-        for values in (
-            (64, 1, 512, 4),
-            (128, 1, 1024, 4),
-            (128, 2, 1024, 4),
-            (128, 4, 1024, 4),
-            (256, 1, 1024, 4),
-            (256, 2, 1024, 4),
-            (256, 1, 2048, 4),
-            (256, 2, 2048, 4),
-            (256, 4, 2048, 2),
-            (128, 1, 1024, 8),
-            (128, 1, 1024, 2),
-            (256, 1, 1024, 2),
-            (512, 1, 2048, 2),
-        ):
-            for name, value in zip(names, values, strict=True):
-                setattr(matching_cuda, name, value)
-            module = CudaModule(
-                matching_cuda.source(), matching_cuda.definitions("float32")
-            )
-            timed = {}
-            for case, (rows, columns) in cases:
-                took = seconds(
-                    lambda: matching_cuda.match_in_turn(rows, columns, module)  # noqa: B023
-                )
-                timed[case] = round(1e3 * took, 2)
-            tell(part="variants", **dict(zip(names, values, strict=True)), **timed)
-    finally:
-        for name, value in zip(names, ours, strict=True):
-            setattr(matching_cuda, name, value)
 
 
 @part
@@ -267,8 +46,11 @@ def fits(names=tuple(SIZES)):
             random_state=0,
             device="cuda",
         )
-        warm = [X[:3000] for X in Xs]
-        fit_quietly(PAVuC(size.k, n_anchors=size.m, max_iter=3, device="cuda"), warm)
+        start = time.perf_counter()
+        few = [X[:3000] for X in Xs]
+        fit_quietly(PAVuC(size.k, n_anchors=size.m, max_iter=3, device="cuda"), few)
+        first = round(time.perf_counter() - start, 2)
+        torch.cuda.reset_peak_memory_stats()
         times = []
         for _ in range(2 if name in SIZES else 1):
             start = time.perf_counter()
@@ -279,6 +61,7 @@ def fits(names=tuple(SIZES)):
             size=name,
             iterations=iterations,
             seconds=times,
+            seconds_of_a_small_fit_before=first,  # compiles, where it is the first
             memory_gb=round(torch.cuda.max_memory_allocated() / 1e9, 2),
             nonzeros_per_row=[
                 round(float(np.count_nonzero(G) / len(G)), 2)
@@ -362,8 +145,10 @@ def stages():
 
             return run
 
+        Xs = make_views(size)
         start = time.perf_counter()
-        posed, state = begin(make_views(size), size, Torch())
+        posed, state = begin(Xs, size, Torch())
+        synchronise()
         set_up = time.perf_counter() - start
         state = iterate(posed, state, 3)
         start = time.perf_counter()
@@ -392,77 +177,33 @@ def stages():
             part="stages",
             size=size_name,
             milliseconds_per_iteration=round(100 * whole, 2),
-            set_up_seconds_with_making_the_data=round(set_up, 2),
+            set_up_seconds=round(set_up, 2),
             **{name: round(100 * value, 2) for name, value in spent.items()},
         )
 
 
 @part
-def small_factorisations():
-    """Time what a polar factor of a d × m matrix may be made of."""
-    generator = np.random.default_rng(0)
-    for d, m in ((2048, 10), (1984, 102), (102, 102)):
-        here = generator.normal(size=(d, m))
-        there, gram = on_gpu(here), on_gpu(here.T @ here)
-        choices = {
-            "host svd with copies": lambda: on_gpu(
-                np.linalg.svd(on_host(there), full_matrices=False)[0]  # noqa: B023
-            ),
-            "host svd": lambda: np.linalg.svd(here, full_matrices=False),  # noqa: B023
-            "host svd of the small side": lambda: np.linalg.svd(here[:m]),  # noqa: B023
-            "host eigh": lambda: np.linalg.eigh(here[:m] + here[:m].T),  # noqa: B023
-            "svd gesvd": lambda: torch.linalg.svd(
-                there,  # noqa: B023
-                full_matrices=False,
-                driver="gesvd",
-            ),
-            "svd gesvdj": lambda: torch.linalg.svd(
-                there,  # noqa: B023
-                full_matrices=False,
-                driver="gesvdj",
-            ),
-            "svd gesvda": lambda: torch.linalg.svd(
-                there,  # noqa: B023
-                full_matrices=False,
-                driver="gesvda",
-            ),
-            "qr": lambda: torch.linalg.qr(there),  # noqa: B023
-            "eigh": lambda: torch.linalg.eigh(gram),  # noqa: B023
-            "inverse": lambda: torch.linalg.inv(gram),  # noqa: B023
-            "cholesky": lambda: torch.linalg.cholesky_ex(gram),  # noqa: B023
-        }
-        with Cores().busy():
-            for name, choice in choices.items():
-                try:
-                    took = round(1e3 * seconds(choice, repeats=5), 3)
-                except Exception as error:  # a driver that cannot do this shape
-                    took = repr(error)[:100]
-                tell(part="factorisations", d=d, m=m, how=name, milliseconds=took)
-
-
-@part
-def clusterings():
-    """Time k-means, and compare how good it is."""
-    for n, k in ((50_000, 10), (9144, 102)):
-        rng = np.random.default_rng(0)
-        points = rng.standard_normal((n, k), dtype=np.float32)
-        points[np.arange(n), rng.integers(k, size=n)] += 4
-        points /= np.linalg.norm(points, axis=1, keepdims=True)
-        there = on_gpu(points)
-        options = {"n_init": 20, "max_iter": 200}
-        labels, centers = cluster_on_device(there, k, **options, seed=0)
-        inertia = float(((there - centers[labels]) ** 2).sum())
-        gpu = seconds(lambda: cluster_on_device(there, k, **options, seed=0), 2)  # noqa: B023
-        start = time.perf_counter()
-        model = KMeans(k, **options, random_state=0).fit(points)
-        tell(
-            part="k-means",
-            n=n,
-            k=k,
-            gpu_seconds=round(gpu, 3),
-            sklearn_seconds=round(time.perf_counter() - start, 3),
-            inertia_over_sklearn=round(inertia / float(model.inertia_), 6),
-        )
+def threads():
+    """Time iterations with as many threads launching kernels, each in its stream."""
+    for name, size in SIZES.items():
+        Xs = make_views(size)
+        for n_threads in (1, 4, 16):
+            device = Torch()
+            device.n_threads = n_threads
+            device._pool = ThreadPoolExecutor(n_threads)
+            posed, state = begin(Xs, size, device)
+            state = iterate(posed, state, 3)
+            synchronise()
+            start = time.perf_counter()
+            iterate(posed, state, 10)
+            synchronise()
+            took = (time.perf_counter() - start) / 10
+            tell(
+                part="threads",
+                size=name,
+                threads=n_threads,
+                milliseconds_per_iteration=round(1e3 * took, 2),
+            )
 
 
 @part

@@ -16,6 +16,7 @@
 #define __global__
 #define __device__ static inline
 #define __shared__
+#define __noinline__
 
 using std::fma;
 using std::min;
@@ -108,11 +109,37 @@ static void launch(int n_blocks, int n_threads, std::function<void()> kernel)
 
 static void __syncthreads() { cuda_on_cpu::wait(cuda_on_cpu::Waits::for_block); }
 
+static bool __syncthreads_or(bool vote)
+{
+    cuda_on_cpu::threads[threadIdx.x].vote = vote;
+    cuda_on_cpu::wait(cuda_on_cpu::Waits::for_block);
+    return cuda_on_cpu::threads[threadIdx.x].ballot != 0;
+}
+
 static unsigned __ballot_sync(unsigned, bool vote)
 {
     cuda_on_cpu::threads[threadIdx.x].vote = vote;
     cuda_on_cpu::wait(cuda_on_cpu::Waits::for_warp);
     return cuda_on_cpu::threads[threadIdx.x].ballot;
+}
+
+// Values go through memory; the second barrier keeps them there until all have read.
+template <typename Value>
+static Value __shfl_sync(unsigned, Value value, int lane)
+{
+    static Value values[1024];
+    const int thread = threadIdx.x;
+    values[thread] = value;
+    __ballot_sync(0, false);
+    const Value other = values[thread / 32 * 32 + lane];
+    __ballot_sync(0, false);
+    return other;
+}
+
+template <typename Value>
+static Value __shfl_xor_sync(unsigned all, Value value, int gap)
+{
+    return __shfl_sync(all, value, threadIdx.x % 32 ^ gap);
 }
 
 static bool __any_sync(unsigned, bool vote) { return __ballot_sync(0, vote) != 0; }

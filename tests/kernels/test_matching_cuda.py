@@ -26,24 +26,25 @@ LAUNCHERS = """
 #include "matching.cu"
 
 double room[1 << 16];
-unsigned copy[1 << 12];
+int space[1 << 16];
 
 extern "C" void launch_shortlist(
     int blocks, int threads, const SCALAR *rows, const SCALAR *columns,
     const int *names, const unsigned *taken, const int *n_done, int *lists,
-    int n_rows, int n_columns, int m)
+    int n_rows, int n_columns, int m, int nobody)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        shortlist(rows, columns, names, taken, n_done, lists, n_rows, n_columns, m);
+        shortlist(
+            rows, columns, names, taken, n_done, lists, n_rows, n_columns, m, nobody);
     });
 }
 
 extern "C" void launch_resolve(
-    int blocks, int threads, const int *lists, unsigned *taken, int *n_done,
-    int *column_of_row, int n_rows, int n_words, int n_words_copied)
+    int blocks, int threads, const int *lists, int *taken, int *n_done,
+    int *column_of_row, int n_rows, int n_words_copied)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        resolve(lists, taken, n_done, column_of_row, n_rows, n_words, n_words_copied);
+        resolve(lists, taken, n_done, column_of_row, n_rows, n_words_copied);
     });
 }
 """
@@ -104,16 +105,14 @@ def modules():
 
 
 @pytest.fixture(
-    params=[("float32", 1, 32, 48 * 1024), ("float64", 2, 64, 0)],
+    params=[("float32", 2, 48 * 1024), ("float64", 1, 0)],
     ids=["float32", "float64 without shared memory"],
 )
 def on_cpu(request, monkeypatch, modules, tmp_path):
-    """Small blocks and short lists, so that lists are used up often."""
-    scalar, rows_per_warp, kept, shared_bytes = request.param
-    monkeypatch.setattr(matching_cuda, "ROWS_PER_WARP", rows_per_warp)
-    monkeypatch.setattr(matching_cuda, "KEPT", kept)
-    monkeypatch.setattr(matching_cuda, "BLOCK_ROWS", 32)
-    monkeypatch.setattr(matching_cuda, "WARPS", 2)
+    """Short lists for many rows, so that lists are used up often."""
+    scalar, warps, shared_bytes = request.param
+    monkeypatch.setattr(matching_cuda, "BLOCK_ROWS", 128)
+    monkeypatch.setattr(matching_cuda, "WARPS", warps)
     monkeypatch.setattr(matching_cuda, "RESOLVING_THREADS", 64)
     if scalar not in modules:
         modules[scalar] = ModuleOnCpu(tmp_path, scalar, shared_bytes)
@@ -124,20 +123,20 @@ def on_cpu(request, monkeypatch, modules, tmp_path):
 def test_the_source_gives_the_literal_answer(on_cpu):
     dtype, module = on_cpu
     rng = np.random.default_rng(0)
-    for _ in range(12):
+    for _ in range(8):
         rows, columns, order = problem(rng, largest=90)
         with np.errstate(under="ignore"):
             check(rows.astype(dtype), columns.astype(dtype), order, module)
-    assert module.rounds > 12  # some problems took several
+    assert module.rounds > 8  # some problems took several
 
 
 @pytest.mark.parametrize("kind", ["one hot", "duplicates", "dirichlet"])
 def test_lists_that_are_used_up(on_cpu, kind):
     dtype, module = on_cpu
     rng = np.random.default_rng(1)
-    rows, columns = (KINDS[kind](rng, 130, 3).astype(dtype) for _ in range(2))
-    check(rows, columns, np.arange(130), module)
-    assert module.rounds >= 5
+    rows, columns = (KINDS[kind](rng, 120, 3).astype(dtype) for _ in range(2))
+    check(rows, columns, np.arange(120), module)
+    assert module.rounds > 1  # which would do if lists were long enough
 
 
 def test_nan_is_no_endless_loop(torch, on_cpu):

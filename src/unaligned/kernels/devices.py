@@ -124,6 +124,9 @@ class Torch(Cores):
             )
         super().__init__(n_threads=STREAMS if self._on_gpu else None)
         self.device = self._torch.device(name)
+        if self._on_gpu:
+            # Loads what torch decomposes matrices with, which two threads must not do.
+            self._torch.linalg.inv(self._torch.ones((1, 1), device=self.device))
         self._room = SHARE_FOR_VIEWS * self._free_bytes()
         self._streams: list[Any] = []
 

@@ -12,11 +12,10 @@ from unaligned.kernels.nvrtc import CudaModule
 
 __all__ = ["match_in_turn"]
 
-# The best on an H200. Longer lists last for more rows, but take longer to keep sorted.
-BLOCK_ROWS = 1024
-KEPT = 128
-ROWS_PER_WARP = 1
-WARPS = 8
+BLOCK_ROWS = 1024  # that get their lists before one of them chooses
+WARPS = 4  # that look for the best columns of a row; each finds 32 of them
+BATCH = 16  # lists in shared memory at a time, from which rows choose
+WORTH_PACKING = 4096  # columns; with fewer, leaving out the taken ones takes longer
 RESOLVING_THREADS = 256
 
 _one_at_a_time = Lock()
@@ -43,32 +42,39 @@ def match_in_turn(rows: Any, columns: Any, module: Any = None) -> Any:
     module = module or _compiled(str(rows.dtype).removeprefix("torch."))
     integers = {"dtype": torch.int32, "device": rows.device}
     n_words = (n_columns + 31) // 32
-    taken = torch.zeros(n_words, **integers)
+    taken = torch.zeros(n_words + 1, **integers)
+    taken[n_words:] = -1  # all bits: `nobody` is taken
+    nobody = 32 * n_words
     n_done = torch.zeros(1, **integers)
-    lists = torch.empty((BLOCK_ROWS, KEPT), **integers)
+    lists = torch.empty((BLOCK_ROWS, 32 * WARPS), **integers)
     column_of_row = torch.empty(n_rows, **integers)
     rows = rows.contiguous()
-    copied = n_words if 4 * n_words <= module.shared_bytes else 0
+    batches = 8 * BATCH * 32 * WARPS  # bytes of two
+    fits = batches + 4 * len(taken) <= module.shared_bytes
+    n_copied = len(taken) if fits else 0
     resolve = module.launcher(
         "resolve",
-        *(lists, taken, n_done, column_of_row, n_rows, n_words, copied),
+        *(lists, taken, n_done, column_of_row, n_rows, n_copied),
         blocks=1,
         threads=RESOLVING_THREADS,
-        shared_bytes=4 * copied,
+        shared_bytes=batches + 4 * n_copied,
     )
     done, names = 0, torch.arange(n_columns, **integers)
     while done < n_rows:
         packed = columns[names.long()].T.contiguous()
         shortlist = module.launcher(
             "shortlist",
-            *(rows, packed, names, taken, n_done, lists, n_rows, len(names), m),
-            blocks=BLOCK_ROWS // (WARPS * ROWS_PER_WARP),
+            *(rows, packed, names, taken, n_done, lists),
+            *(n_rows, len(names), m, nobody),
+            blocks=BLOCK_ROWS,
             threads=32 * WARPS,
-            shared_bytes=WARPS * _bytes_per_warp(m),
+            shared_bytes=12 * (m + 64 * WARPS) + 4,
         )
-        # Until a third of what is packed is taken. As many rounds as that needs at
-        # least are launched without waiting to see how far each of them gets.
-        goal = min(n_rows, done + (len(names) + 2) // 3)
+        # Until half of what is packed is taken. As many rounds as that needs at least
+        # are launched without waiting to see how far each of them gets.
+        goal = n_rows
+        if len(names) > WORTH_PACKING:
+            goal = min(n_rows, done + (len(names) + 1) // 2)
         while done < goal:
             for _ in range(0, goal - done, BLOCK_ROWS):
                 shortlist()
@@ -80,12 +86,6 @@ def match_in_turn(rows: Any, columns: Any, module: Any = None) -> Any:
     return column_of_row.long()
 
 
-def _bytes_per_warp(m: int) -> int:
-    """Shared memory of a warp of ``shortlist``."""
-    doubles, integers = ROWS_PER_WARP * (2 * KEPT + m), ROWS_PER_WARP * 2 * KEPT + m
-    return 8 * doubles + 4 * integers
-
-
 def source() -> str:
     """Return the kernels in CUDA C."""
     return (files("unaligned.kernels") / "matching.cu").read_text(encoding="utf-8")
@@ -95,10 +95,9 @@ def definitions(scalar: str) -> dict[str, Any]:
     """Return the macros that the kernels are compiled with."""
     return {
         "SCALAR": {"float32": "float", "float64": "double"}[scalar],
-        "KEPT": KEPT,
         "WARPS": WARPS,
-        "ROWS_PER_WARP": ROWS_PER_WARP,
         "BLOCK_ROWS": BLOCK_ROWS,
+        "BATCH": BATCH,
     }
 
 
