@@ -24,8 +24,9 @@ from unaligned.kernels import matching_cuda
 from unaligned.kernels.devices import Cores, Torch, on_host
 from unaligned.kernels.kmeans import cluster_on_device
 from unaligned.kernels.matching import match_greedy
-from unaligned.kernels.nvrtc import CudaModule
+from unaligned.kernels.nvrtc import compiled
 from unaligned.kernels.procrustes import polar_factor
+from unaligned.kernels.simplex import project_simplex
 
 
 @part
@@ -39,16 +40,20 @@ def environment():
         torch=torch.__version__,
         threads=Cores().n_threads,
     )
-    for scalar in ("float32", "float64"):
-        start = time.perf_counter()
-        module = CudaModule(matching_cuda.source(), matching_cuda.definitions(scalar))
-        took = time.perf_counter() - start
-        tell(
-            part="compile",
-            scalar=scalar,
-            shared_bytes=module.shared_bytes,
-            seconds=round(took, 2),
-        )
+    for dtype in ("torch.float32", "torch.float64"):
+        for name, macros in (
+            ("matching.cu", matching_cuda.definitions()),
+            ("simplex.cu", {}),
+        ):
+            start = time.perf_counter()
+            module = compiled(name, dtype, **macros)
+            tell(
+                part="compile",
+                name=name,
+                dtype=dtype,
+                shared_bytes=module.shared_bytes,
+                seconds=round(time.perf_counter() - start, 2),
+            )
 
 
 @part
@@ -148,7 +153,8 @@ class TimedModule:
 
 def time_per_kernel(rows, columns):
     """Count rounds, and milliseconds of either kernel in all of them."""
-    timed = TimedModule(matching_cuda._compiled(str(rows.dtype)[6:]))
+    macros = matching_cuda.definitions()
+    timed = TimedModule(compiled("matching.cu", str(rows.dtype), **macros))
     matching_cuda.match_in_turn(rows, columns, timed)
     synchronise()
     spent = {"shortlist": 0.0, "resolve": 0.0}
@@ -169,28 +175,44 @@ def variants():
     ours = [getattr(matching_cuda, name) for name in names]
     try:
         for warps, block_rows in (
-            (2, 512),
             (4, 512),
             (4, 1024),
+            (6, 512),
+            (6, 1024),
             (8, 512),
             (8, 1024),
-            (8, 2048),
-            (16, 1024),
-            (16, 2048),
         ):
             matching_cuda.WARPS, matching_cuda.BLOCK_ROWS = warps, block_rows
-            module = CudaModule(
-                matching_cuda.source(), matching_cuda.definitions("float32")
-            )
             timed = {}
             for case, (rows, columns) in cases:
                 took = seconds(
-                    lambda: matching_cuda.match_in_turn(rows, columns, module)  # noqa: B023
+                    lambda: matching_cuda.match_in_turn(rows, columns)  # noqa: B023
                 )
                 timed[case] = round(1e3 * took, 2)
             tell(part="variants", warps=warps, block_rows=block_rows, **timed)
     finally:
         matching_cuda.WARPS, matching_cuda.BLOCK_ROWS = ours
+
+
+@part
+def projections():
+    """Compare projections onto the simplex with the CPU, and time them."""
+    rng = np.random.default_rng(0)
+    for n, m in ((50_000, 10), (9144, 102), (1000, 3000)):
+        for dtype in (np.float32, np.float64):
+            points = rng.normal(size=(n, m)).astype(dtype)
+            points[::7, 0] = -np.inf
+            there = on_gpu(points)
+            gap = np.abs(on_host(project_simplex(there)) - project_simplex(points))
+            took = seconds(lambda: project_simplex(there), repeats=10)  # noqa: B023
+            tell(
+                part="projections",
+                n=n,
+                m=m,
+                dtype=np.dtype(dtype).name,
+                largest_gap=float(gap.max()),
+                milliseconds=round(1e3 * took, 3),
+            )
 
 
 @part

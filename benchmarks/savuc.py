@@ -67,6 +67,7 @@ NOTHING_KNOWN = [
     Case("WebKB"),
     Case("scGEM"),
     Case("sciCAR-A549"),
+    Case("digits"),
 ]
 # Shuffled once, and last: they take many minutes.
 LARGE = [Case("CIFAR10-10k-recon", rows=50_000), Case("ProteinFold")]

@@ -17,6 +17,8 @@
 #define __device__ static inline
 #define __shared__
 #define __noinline__
+#define __forceinline__
+#define __launch_bounds__(threads)
 
 using std::fma;
 using std::min;

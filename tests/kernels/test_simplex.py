@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from cuda_on_cpu import ModuleOnCpu
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from unaligned.kernels.simplex import project_simplex
+from unaligned.kernels.simplex import project_on_gpu, project_simplex
 
 points = arrays(
     np.float64,
@@ -77,3 +78,32 @@ def test_entries_of_minus_infinity_leave_a_face_to_project_onto(seed):
     expected = np.zeros(6)
     expected[face] = by_quadratic_program(h[face])
     np.testing.assert_allclose(project_simplex(barred)[0], expected, atol=1e-6)
+
+
+LAUNCHERS = """
+#include "simplex.cu"
+
+extern "C" void launch_project(
+    int blocks, int threads, const SCALAR *points, SCALAR *projected, int n_rows, int m)
+{
+    cuda_on_cpu::launch(blocks, threads, [=] {
+        project(points, projected, n_rows, m);
+    });
+}
+"""
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("scalar", "dtype"), [("float", "f4"), ("double", "f8")])
+def test_the_kernel_for_gpus_finds_the_same_points(tmp_path, scalar, dtype):
+    torch = pytest.importorskip("torch")
+    module = ModuleOnCpu(tmp_path, LAUNCHERS, {"SCALAR": scalar})
+    rng = np.random.default_rng(0)
+    for n, m in ((19, 5), (9, 70), (1, 1), (3, 32)):
+        h = rng.normal(scale=rng.choice([0.01, 1, 30]), size=(n, m)).astype(dtype)
+        h[::2, 1:2] = -np.inf
+        h[1:2, 3:] = h[1:2, :1]  # ties
+        found = project_on_gpu(torch.tensor(h), module).numpy()
+        atol = 40 * np.finfo(dtype).eps
+        np.testing.assert_allclose(found, project_simplex(h), atol=atol)
+    assert project_on_gpu(torch.empty(0, 4), module).shape == (0, 4)

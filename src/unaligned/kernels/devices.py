@@ -86,6 +86,12 @@ class Cores:
             return list(map(function, *arguments))
         return list(self._pool.map(function, *arguments))
 
+    def each(
+        self, function: Callable[..., Result], *arguments: Sequence[Any]
+    ) -> list[Result]:
+        """Do what `map` does, for pieces that never wait for the device."""
+        return self.map(function, *arguments)
+
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Hold BLAS to one thread while this computes.
@@ -124,11 +130,9 @@ class Torch(Cores):
             )
         super().__init__(n_threads=STREAMS if self._on_gpu else None)
         self.device = self._torch.device(name)
-        if self._on_gpu:
-            # Loads what torch decomposes matrices with, which two threads must not do.
-            self._torch.linalg.inv(self._torch.ones((1, 1), device=self.device))
         self._room = SHARE_FOR_VIEWS * self._free_bytes()
         self._streams: list[Any] = []
+        self._solvers_are_loaded = False
 
     def put(self, array: Any) -> Any:
         """Copy a NumPy array to the device."""
@@ -166,6 +170,18 @@ class Torch(Cores):
             main.wait_stream(stream)
         return results
 
+    def each(
+        self, function: Callable[..., Result], *arguments: Sequence[Any]
+    ) -> list[Result]:
+        """Do what the built-in ``map`` does.
+
+        One thread launches the kernels of all pieces faster than several that take
+        turns.
+        """
+        if not self._on_gpu:
+            return super().each(function, *arguments)
+        return list(map(function, *arguments))
+
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Hold BLAS to one thread, and explain when the GPU has run out of memory.
@@ -176,6 +192,7 @@ class Torch(Cores):
             With figures and a way out.
         """
         try:
+            self._load_solvers()
             with super().busy():
                 yield
         except self._torch.cuda.OutOfMemoryError as error:
@@ -188,6 +205,12 @@ class Torch(Cores):
                 "on the CPU. Views that do not fit are no reason: they stay on the "
                 "host and are copied block by block."
             ) from error
+
+    def _load_solvers(self) -> None:
+        """Load what torch decomposes matrices with: two threads at once must not."""
+        if self._on_gpu and not self._solvers_are_loaded:
+            self._torch.linalg.inv(self._torch.ones((1, 1), device=self.device))
+            self._solvers_are_loaded = True
 
     def _free_bytes(self) -> float:
         if not self._on_gpu:

@@ -5,17 +5,22 @@
 // first column of its list that is still free, until a list is used up or the block is
 // done. The next block begins where this one ended.
 //
+// Columns are packed now and then, to leave out those that are taken. Until the next
+// time a column goes by its position among the packed ones.
+//
 // A score is a chain of fused multiply-adds in float64 over ascending coordinates: to
 // the last bit the score that the searches on the CPU compute, so the answer is theirs.
 //
 // To be defined: SCALAR (float or double), WARPS (that share the columns of a row among
-// them in `shortlist`), BLOCK_ROWS, and BATCH (rows that `resolve` reads at a time).
+// them in `shortlist`), and BLOCK_ROWS.
 
 #define EVERYONE 0xffffffffu
 #define LOWEST (-1.7976931348623157e308)  // no score is below it
 #define NOBODY 0x7fffffff
 #define LENGTH (32 * WARPS)  // of a list
 #define UNROLL 8  // columns that a thread scores at the same time
+
+typedef unsigned char Flag;  // of a column: 1 if it is taken
 
 // A column that a row may choose.
 struct Candidate {
@@ -75,16 +80,15 @@ __device__ int count_before(const Candidate &mine, const double *scores, const i
 }
 
 // A thread block for each row. Rows are in the order in which they choose, (n_rows, m).
-// Columns are those that were left when they were last packed, (m, n_columns); `names`
-// are their numbers, ascending. A list ends with `nobody`, which is a column that counts
-// as taken.
+// Columns are packed, (m, n_columns), n_columns a multiple of 32. A list ends with
+// n_columns, the number of no column; its flag, too, says that it is taken.
 //
 // Every warp looks at each WARPS-th run of 32 columns, and keeps the best 32 of them.
 // Those of all warps together are the best of all columns down to the one from which on
 // some warp may have dropped a better one.
 extern "C" __global__ void shortlist(
-    const SCALAR *rows, const SCALAR *columns, const int *names, const unsigned *taken,
-    const int *n_done, int *lists, int n_rows, int n_columns, int m, int nobody)
+    const SCALAR *rows, const SCALAR *columns, const Flag *taken, const int *n_done,
+    int *lists, int n_rows, int n_columns, int m)
 {
     extern __shared__ double room[];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -112,23 +116,29 @@ extern "C" __global__ void shortlist(
         *n_support = n;
     }
     int *list = lists + blockIdx.x * LENGTH;
-    list[threadIdx.x] = nobody;
+    list[threadIdx.x] = n_columns;
     __syncthreads();
 
     const int n_weights = *n_support;
     Candidate best = {LOWEST, NOBODY};
     double bar = LOWEST;  // to be exceeded, for a column to be among the best
     int n_waiting = 0;
-    for (int start = 32 * warp + lane; start - lane < n_columns; start += UNROLL * LENGTH) {
+    for (int start = 32 * warp; start < n_columns; start += UNROLL * LENGTH) {
         double total[UNROLL] = {};
+        bool is_free[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u) {
+            const int run = start + u * LENGTH;
+            is_free[u] = run < n_columns && !taken[run + lane];
+        }
         for (int s = 0; s < n_weights; ++s) {
-            const SCALAR *values = columns + (long long)support[s] * n_columns;
+            const SCALAR *values = columns + (long long)support[s] * n_columns + lane;
             const double weight = weights[s];
             double value[UNROLL];
 #pragma unroll
             for (int u = 0; u < UNROLL; ++u) {
-                const int position = start + u * LENGTH;
-                value[u] = position < n_columns ? double(values[position]) : 0.0;
+                const int run = start + u * LENGTH;
+                value[u] = run < n_columns ? double(values[run]) : 0.0;
             }
 #pragma unroll
             for (int u = 0; u < UNROLL; ++u)
@@ -137,16 +147,13 @@ extern "C" __global__ void shortlist(
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) {
             // Later columns lose ties, so the bar has to be exceeded.
-            const int position = start + u * LENGTH;
-            bool enters = position < n_columns && total[u] > bar;
-            if (!__any_sync(EVERYONE, enters))
-                continue;
-            const int name = enters ? names[position] : nobody;
-            enters = !(taken[name >> 5] >> (name & 31) & 1u);
+            const bool enters = is_free[u] && total[u] > bar;
             const unsigned vote = __ballot_sync(EVERYONE, enters);
+            if (vote == 0)
+                continue;
             if (enters) {
                 const int i = n_waiting + __popc(vote & lanes_below(lane));
-                scores[i] = total[u], waiting[i] = name;
+                scores[i] = total[u], waiting[i] = start + u * LENGTH + lane;
             }
             n_waiting += __popc(vote);
             __syncwarp();
@@ -178,26 +185,42 @@ extern "C" __global__ void shortlist(
         list[rank] = best.column;
 }
 
-// Let some rows choose in turn, each the first column of its list that is free; return
-// how many found one. For one warp. The start of the next list is on its way meanwhile.
-__device__ int choose_in_turn(
-    const int *lists, unsigned *marks, int *column_of_row, int n_rows, int lane)
+// The first column of a list that is free, or n_columns if it is used up. For one warp.
+__device__ __noinline__ int search(
+    const int *list, const volatile Flag *taken, int n_columns, int lane)
 {
-    int coming = lists[lane];
+    for (int k = 0; k < WARPS; ++k) {
+        const int column = list[32 * k + lane];
+        const unsigned vote = __ballot_sync(EVERYONE, !taken[column]);
+        if (vote != 0)
+            return __shfl_sync(EVERYONE, column, __ffs(vote) - 1);
+    }
+    return n_columns;
+}
+
+// Let up to 32 rows choose in turn, each the first column of its list that is free;
+// return how many found one. For one warp. It looks at the next 32 columns of a row, and
+// searches the whole list only if all of them are gone.
+//
+// Nothing else can be done meanwhile: what counts here is the number of instructions.
+__device__ __forceinline__ int choose_in_turn(
+    const int *nexts, const int *lists, volatile Flag *taken, int *column_of_row,
+    int n_rows, int n_columns, int lane)
+{
+    const unsigned me = 1u << lane, up_to_me = me | lanes_below(lane);
+    int coming = nexts[lane];
     for (int row = 0; row < n_rows; ++row) {
         int mine = coming;
-        coming = lists[min(row + 1, n_rows - 1) * LENGTH + lane];
-        unsigned word = marks[mine >> 5], bit = 1u << (mine & 31);
-        unsigned vote = __ballot_sync(EVERYONE, (word & bit) == 0);
-        for (int k = 32; vote == 0 && k < LENGTH; k += 32) {
-            mine = lists[row * LENGTH + k + lane];
-            word = marks[mine >> 5], bit = 1u << (mine & 31);
-            vote = __ballot_sync(EVERYONE, (word & bit) == 0);
+        coming = nexts[(row + 1) * 32 + lane];
+        unsigned vote = __ballot_sync(EVERYONE, !taken[mine]);
+        if (vote == 0) {
+            mine = search(lists + row * LENGTH, taken, n_columns, lane);
+            if (mine == n_columns)
+                return row;
+            vote = EVERYONE;
         }
-        if (vote == 0)
-            return row;
-        if ((vote >> lane & 1u) && (vote & lanes_below(lane)) == 0) {
-            marks[mine >> 5] = word | bit;
+        if ((vote & up_to_me) == me) {  // the first whose column is free
+            taken[mine] = 1;
             column_of_row[row] = mine;
         }
         __syncwarp();
@@ -205,47 +228,79 @@ __device__ int choose_in_turn(
     return n_rows;
 }
 
-__device__ void copy(int *to, const int *from, int n, int first, int step)
+// The next 32 columns of a list that are free. For one warp. What is taken in the
+// meantime is found out when the row chooses.
+__device__ void look_ahead(
+    int *next, const int *list, const volatile Flag *taken, int n_columns, int lane)
 {
-    for (int i = first; i < n; i += step)
-        to[i] = from[i];
+    int column[WARPS], n_found = 0;
+    next[lane] = n_columns;
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < WARPS; ++k)
+        column[k] = list[32 * k + lane];
+#pragma unroll
+    for (int k = 0; k < WARPS; ++k) {
+        const bool is_free = !taken[column[k]];
+        const unsigned vote = __ballot_sync(EVERYONE, is_free);
+        const int place = n_found + __popc(vote & lanes_below(lane));
+        if (is_free && place < 32)
+            next[place] = column[k];
+        n_found += __popc(vote);
+    }
 }
 
-// One thread block. The first warp lets rows choose, while the others bring the lists of
-// the next BATCH rows to shared memory. So is the bitmap of taken columns, if it fits.
-extern "C" __global__ void resolve(
-    const int *lists, int *taken, int *n_done, int *column_of_row, int n_rows,
-    int n_words_copied)
+// The first warp lets rows choose, 32 at a time, while the others look ahead.
+__device__ __forceinline__ int choose_all(
+    const int *lists, int *nexts, volatile Flag *taken, int *column_of_row, int n_rows,
+    int n_columns)
 {
-    extern __shared__ int space[];
-    int *bitmap = space + 2 * BATCH * LENGTH;  // behind two batches
-    const int thread = threadIdx.x, first = *n_done;
-    const int n_block = min(BLOCK_ROWS, n_rows - first);
-    copy(bitmap, taken, n_words_copied, thread, blockDim.x);
-    copy(space, lists, min(BATCH, n_block) * LENGTH, thread, blockDim.x);
-    __syncthreads();
-
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, n_warps = blockDim.x / 32;
     int n_chosen = 0;
     bool stuck = false;
-    for (int start = 0; start < n_block && !stuck; start += BATCH) {
-        const int next = start + BATCH, n = min(BATCH, n_block - start);
-        const int *here = space + start % (2 * BATCH) * LENGTH;
-        if (thread >= 32) {
-            int *there = space + next % (2 * BATCH) * LENGTH;
-            const int n_next = min(BATCH, n_block - next) * LENGTH;
-            copy(there, lists + next * LENGTH, n_next, thread - 32, blockDim.x - 32);
-        } else {
-            int *chosen = column_of_row + first + start;
-            // Two calls, so that the compiler sees which bitmap is in shared memory.
-            const int n_now = n_words_copied > 0
-                ? choose_in_turn(here, (unsigned *)bitmap, chosen, n, thread)
-                : choose_in_turn(here, (unsigned *)taken, chosen, n, thread);
+    for (int start = -32; start < n_rows && !stuck; start += 32) {
+        const int later = start + 32, here = start / 32 & 1, there = 1 - here;
+        if (warp > 0) {
+            for (int row = warp - 1; row < min(32, n_rows - later); row += n_warps - 1)
+                look_ahead(
+                    nexts + (there * 32 + row) * 32, lists + (later + row) * LENGTH, taken,
+                    n_columns, lane);
+        } else if (start >= 0) {
+            const int n = min(32, n_rows - start);
+            const int n_now = choose_in_turn(
+                nexts + here * 32 * 32, lists + start * LENGTH, taken,
+                column_of_row + start, n, n_columns, lane);
             n_chosen += n_now;
             stuck = n_now < n;
         }
         stuck = __syncthreads_or(stuck);
     }
-    copy(taken, bitmap, n_words_copied, thread, blockDim.x);
-    if (thread == 0)
+    return n_chosen;
+}
+
+__device__ void copy(int *to, const int *from, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        to[i] = from[i];
+}
+
+// One thread block. Flags of columns are copied to shared memory, if they fit, four at a
+// time.
+extern "C" __global__ void __launch_bounds__(1024) resolve(
+    const int *lists, int *taken, int *n_done, int *column_of_row, int n_rows,
+    int n_columns, int n_words_copied)
+{
+    extern __shared__ int nexts[];  // of two times 32 rows and one, then flags
+    int *flags = nexts + 65 * 32;
+    const int first = *n_done, n_block = min(BLOCK_ROWS, n_rows - first);
+    int *chosen = column_of_row + first;
+    copy(flags, taken, n_words_copied);
+    __syncthreads();
+    // Two calls, so that the compiler sees which flags are in shared memory.
+    const int n_chosen = n_words_copied > 0
+        ? choose_all(lists, nexts, (Flag *)flags, chosen, n_block, n_columns)
+        : choose_all(lists, nexts, (Flag *)taken, chosen, n_block, n_columns);
+    copy(taken, flags, n_words_copied);
+    if (threadIdx.x == 0)
         *n_done = first + n_chosen;
 }

@@ -7,12 +7,16 @@ all that has to be there: no CUDA toolkit, no C++ compiler.
 import ctypes
 import sys
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-__all__ = ["CudaModule"]
+__all__ = ["CudaModule", "compiled"]
 
 ORDINARY_SHARED_BYTES = 48 * 1024  # what a launch gets without asking for more
+SCALARS = {"torch.float32": "float", "torch.float64": "double"}
 SHARED_BYTES_ATTRIBUTE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
@@ -68,8 +72,12 @@ class CudaModule:
             "cuModuleGetFunction", ctypes.byref(function), self._module, name.encode()
         )
         if shared_bytes > ORDINARY_SHARED_BYTES:
-            wanted = ctypes.c_int(SHARED_BYTES_ATTRIBUTE), ctypes.c_int(shared_bytes)
-            self._driver.call("cuFuncSetAttribute", function, *wanted)
+            # All there is: another thread may ask for another number in the meantime.
+            limit = (
+                ctypes.c_int(SHARED_BYTES_ATTRIBUTE),
+                ctypes.c_int(self.shared_bytes),
+            )
+            self._driver.call("cuFuncSetAttribute", function, *limit)
         values = [
             ctypes.c_int(argument)
             if isinstance(argument, int)
@@ -89,6 +97,35 @@ class CudaModule:
             )
 
         return launch
+
+
+def compiled(name: str, dtype: str, **definitions: Any) -> CudaModule:
+    """Return the kernels of a file of this package, compiled once in a process.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    dtype : {"torch.float32", "torch.float64"}
+        What its macro ``SCALAR`` stands for.
+    **definitions
+        Its other macros.
+    """
+    with _one_at_a_time:  # a view may have a thread of its own
+        return _compiled(name, dtype, **definitions)
+
+
+_one_at_a_time = Lock()
+
+
+@lru_cache
+def _compiled(name: str, dtype: str, **definitions: Any) -> CudaModule:
+    return CudaModule(source_of(name), {"SCALAR": SCALARS[dtype], **definitions})
+
+
+def source_of(name: str) -> str:
+    """Return a file of this package in CUDA C."""
+    return (files("unaligned.kernels") / name).read_text(encoding="utf-8")
 
 
 class _Library:

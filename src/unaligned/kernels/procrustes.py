@@ -42,14 +42,21 @@ def polar_factor(target: NDArray[Any]) -> NDArray[Any]:
     xp, where = array_namespace(target), device(target)
     tall = xp.astype(target, xp.float64)
     # What is square and small is decomposed on the host: on a GPU that takes longer.
-    squares, vectors = np.linalg.eigh(on_host(tall.T @ tall))
-    if squares[0] > WELL_CONDITIONED * squares[-1]:
-        turn = vectors / np.sqrt(squares) @ vectors.T
+    if tall.shape[0] == tall.shape[1]:
+        best = xp.asarray(_nearest_rotation(on_host(tall)), device=where)
     else:
-        tall, triangle = xp.linalg.qr(tall)
-        left, _, right = np.linalg.svd(on_host(triangle))
-        turn = left @ right
-    orthonormal: NDArray[Any] = xp.astype(
-        tall @ xp.asarray(turn, device=where), target.dtype
-    )
+        squares, vectors = np.linalg.eigh(on_host(tall.T @ tall))
+        if squares[0] > WELL_CONDITIONED * squares[-1]:
+            turn = vectors / np.sqrt(squares) @ vectors.T
+        else:
+            tall, triangle = xp.linalg.qr(tall)
+            turn = _nearest_rotation(on_host(triangle))
+        best = tall @ xp.asarray(turn, device=where)
+    orthonormal: NDArray[Any] = xp.astype(best, target.dtype)
     return orthonormal
+
+
+def _nearest_rotation(square: NDArray[Any]) -> NDArray[Any]:
+    """Polar factor of a square matrix on the host."""
+    left, _, right = np.linalg.svd(square)
+    return np.asarray(left @ right)

@@ -258,7 +258,7 @@ def side_by_side(
 ) -> list[list[Any]]:
     """Results of a function of a view's number and rows, for all parts of all views."""
     jobs = [(i, rows) for i, of_view in enumerate(parts) for rows in of_view]
-    found = iter(device.map(lambda job: function(*job), jobs))
+    found = iter(device.each(lambda job: function(*job), jobs))
     return [[next(found) for _ in of_view] for of_view in parts]
 
 
