@@ -189,13 +189,18 @@ def read_results():
     return {identity(Case(*(r[field] for field in Case._fields))): r for r in results}
 
 
-def run_missing(cases, n_runs, again):
+def run_missing(cases, n_runs, again, device):
     """Run what has no line in the results yet."""
+    elsewhere = {} if device == "cpu" else {"device": device}
     for case in cases:
         results = read_results()
         if identity(case) in results and not again:
             continue
-        results[identity(case)] = result = run_case(case, n_runs)
+        results[identity(case)] = result = {
+            **run_case(case, n_runs, **elsewhere),
+            "parameters": case.parameters,  # which a case is known by
+            "device": device,
+        }
         lines = [json.dumps(results[key]) for key in sorted(results)]
         RESULTS.write_text("\n".join(lines) + "\n")
         print(json.dumps(result), flush=True)
@@ -209,6 +214,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--again", action="store_true", help="run what is there, too")
     parser.add_argument("--gpu", action="store_true", help="run on a GPU, only print")
+    parser.add_argument("--device", default="cpu", help="where cases are run")
     arguments = parser.parse_args()
     if arguments.gpu:
         for result in run_on_gpu():
@@ -221,6 +227,7 @@ def main():
         [case for case in chosen if case.method in methods],
         arguments.runs,
         arguments.again,
+        arguments.device,
     )
 
 

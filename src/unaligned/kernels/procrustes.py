@@ -42,16 +42,14 @@ def polar_factor(target: NDArray[Any]) -> NDArray[Any]:
     xp, where = array_namespace(target), device(target)
     tall = xp.astype(target, xp.float64)
     # What is square and small is decomposed on the host: on a GPU that takes longer.
-    if tall.shape[0] == tall.shape[1]:
+    squares, vectors = np.linalg.eigh(on_host(tall.T @ tall))
+    if squares[0] > WELL_CONDITIONED * squares[-1]:
+        best = tall @ xp.asarray(vectors / np.sqrt(squares) @ vectors.T, device=where)
+    elif tall.shape[0] == tall.shape[1]:
         best = xp.asarray(_nearest_rotation(on_host(tall)), device=where)
     else:
-        squares, vectors = np.linalg.eigh(on_host(tall.T @ tall))
-        if squares[0] > WELL_CONDITIONED * squares[-1]:
-            turn = vectors / np.sqrt(squares) @ vectors.T
-        else:
-            tall, triangle = xp.linalg.qr(tall)
-            turn = _nearest_rotation(on_host(triangle))
-        best = tall @ xp.asarray(turn, device=where)
+        tall, triangle = xp.linalg.qr(tall)
+        best = tall @ xp.asarray(_nearest_rotation(on_host(triangle)), device=where)
     orthonormal: NDArray[Any] = xp.astype(best, target.dtype)
     return orthonormal
 
