@@ -38,15 +38,15 @@ TESTS = {
     "kernels/graph_matching_loops.py": ["kernels/test_graph_matching.py"],
     "kernels/neighbors_select.py": ["kernels/test_neighbors.py"],
     "kernels/blocks.py": ["pavuc/test_where_it_computes.py"],
-    "pavuc/updates.py": ["pavuc/test_golden.py"],
+    "pavuc/estimator.py": ["pavuc/test_golden.py", "pavuc/test_where_it_computes.py"],
     "pavuc/iteration.py": [
         "pavuc/test_golden.py",
-        "pavuc/test_updates.py",
         "pavuc/test_where_it_computes.py",
         "pavuc/test_estimator.py",
+        "distributed/test_distributed_fit.py",
     ],
     "pavuc/solver.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
-    "pavuc/safeguard.py": ["pavuc/test_estimator.py"],
+    "pavuc/updates.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
 }
 # They run on a GPU or its imitation, which tests of another kind look after.
 LEFT_OUT = ("matching_cuda.py", "nvrtc.py", "__init__.py")

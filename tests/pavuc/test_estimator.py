@@ -1,7 +1,9 @@
 """PAVuC as a user meets it."""
 
 import pickle
+import re
 import warnings
+from ast import literal_eval
 
 import numpy as np
 import pytest
@@ -15,7 +17,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from unaligned import PAVuC
 from unaligned.datasets import load, load_digits_views, unalign
+from unaligned.kernels.devices import Cores
 from unaligned.metrics import clustering_scores, instance_alignment_rate
+from unaligned.pavuc import estimator
+from unaligned.views import check_views
 
 FITTED = [
     "labels_",
@@ -303,6 +308,12 @@ def test_verbose_prints_a_line_per_iteration(blobs, capsys):
     ]
 
 
+def one_nan(shape):
+    array = np.ones(shape)
+    array[1, 2] = np.nan
+    return array
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -314,13 +325,55 @@ def test_verbose_prints_a_line_per_iteration(blobs, capsys):
         ({"device": "tpu"}, "'device' .*'cpu'.* Got 'tpu'"),
         ({"init": (np.ones((3, 3)),)}, "init has 1 parts"),
         ({"init": (np.ones((3, 3)), np.ones((3, 9)))}, r"shapes \(3, 3\) and \(3, 9\)"),
-        ({"init": (np.ones((3, 3)), np.full((3, 60), np.nan))}, "NaN"),
+        (
+            {"init": (np.ones((3, 2)), np.ones((3, 60)))},
+            r"shapes \(3, 2\) and \(3, 60\)",
+        ),
+        ({"init": (1.0, np.ones((3, 60)))}, r"shapes \(\) and \(3, 60\)"),
+        ({"init": (np.ones((3, 2)), np.ones((2, 60))), "n_anchors": 3}, "n_anchors=3"),
+        (
+            {"init": (np.ones((3, 2)), np.ones((2, 60))), "latent_dim": 2},
+            "latent_dim=2",
+        ),
+        ({"init": (np.ones((3, 3)), one_nan((3, 60)))}, "NaN"),
+        ({"init": (one_nan((3, 3)), np.ones((3, 60)))}, "NaN"),
         ({"n_clusters": 61}, "n_clusters=61 is more than the n_samples=60 rows"),
     ],
 )
 def test_bad_parameters_are_named(blobs, parameters, message):
     with pytest.raises(ValueError, match=message):
         fit(blobs[0], **parameters)
+
+
+def test_defaults_are_the_documented_ones():
+    documented = re.findall(r"(\w+) : .*default=(.+)", PAVuC.__doc__)
+    values = {name: literal_eval(value) for name, value in documented}
+    assert values == PAVuC().get_params()
+
+
+def test_no_fit_converges_before_its_third_iteration(blobs):
+    assert fit(blobs[0], tol=1e9).n_iter_ == 3
+
+
+@pytest.mark.parametrize(("n_views", "matchings"), [(1, 0), (3, 2), (9, 4)])
+def test_memory_is_that_of_four_graphs_a_view_and_of_matchings(
+    monkeypatch, n_views, matchings
+):
+    monkeypatch.setattr(estimator, "Cores", lambda: Cores(4))  # so many at a time
+    model = PAVuC(n_anchors=7)
+    views = check_views([np.ones((500, 2), dtype=np.float32)] * n_views)
+    graph = np.ones((500, 7), dtype=np.float32).nbytes
+    expected = 4 * n_views * graph + matchings * 500 * 7 * estimator.BYTES_OF_MATCHING
+    assert model._memory_need(views) == expected
+    model = PAVuC()
+    model.n_clusters_ = 7  # which is how many anchors there are if nobody says
+    assert model._memory_need(views) == expected
+
+
+def test_the_embedding_is_kept_once(blobs):
+    model = fit(blobs[0])
+    rows = [len(array) for array in model._embedding]
+    assert rows == [0, model.anchor_graphs_[0].shape[1]]
 
 
 def test_init_fixes_anchors_and_latent_dimension(blobs):

@@ -32,7 +32,8 @@ def dense_objective(Xs, Qs, A, Gs, permutations, t, phi, alpha, mu):
     return total
 
 
-def test_objective_is_equation_7(rng):
+@pytest.mark.parametrize("mu", [0, 0.3, 1])
+def test_objective_is_equation_7(rng, mu):
     n, m, latent, widths = 12, 4, 3, (5, 6, 4)
     Xs = [rng.normal(size=(n, d)) for d in widths]
     Qs = [rng.normal(size=(d, latent)) for d in widths]
@@ -43,8 +44,8 @@ def test_objective_is_equation_7(rng):
         updates.row_residuals(X @ Q, G, A) for X, Q, G in zip(Xs, Qs, Gs, strict=True)
     ]
     errors = updates.view_errors(residuals)
-    found = updates.objective(phi**1.7, errors, Gs, permutations, 1, 0.3)
-    expected = dense_objective(Xs, Qs, A, Gs, permutations, 1, phi, 1.7, 0.3)
+    found = updates.objective(phi**1.7, errors, Gs, permutations, 1, mu)
+    expected = dense_objective(Xs, Qs, A, Gs, permutations, 1, phi, 1.7, mu)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -96,12 +97,12 @@ def test_anchors_minimise_the_weighted_squares_when_orthonormal_columns_fit(rng)
         assert weighted_squares(A) <= weighted_squares(other) + 1e-9
 
 
-@pytest.mark.parametrize("n_partners", [1, 3])
-def test_graph_row_minimises_its_subproblem(rng, n_partners):
+@pytest.mark.parametrize(("n_partners", "mu"), [(1, 0.3), (3, 0.3), (1, 1)])
+def test_graph_row_minimises_its_subproblem(rng, n_partners, mu):
     # Eq. 13 for one row, solved by a general solver: γ‖y − A g‖² + μ Σ ‖g − partner‖².
     m = latent = 4
     A = np.linalg.qr(rng.normal(size=(latent, latent)))[0]
-    y, gamma, mu = rng.normal(size=latent), 0.8, 0.3
+    y, gamma = rng.normal(size=latent), 0.8
     partners = simplex_rows(rng, n_partners, m)
     h = updates.blend(
         (A @ y)[None],

@@ -8,7 +8,13 @@ from unaligned import SAVuC
 from unaligned.alignment import Alignment
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.metrics import clustering_scores
-from unaligned.savuc.estimator import matched_objects, rename
+from unaligned.savuc.estimator import (
+    DOUBTFUL,
+    label_together,
+    matched_objects,
+    rename,
+)
+from unaligned.views import check_views
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +39,10 @@ def test_every_row_of_every_view_gets_a_label_that_means_something(fitted):
 
 def test_partners_share_their_label(fitted):
     model, _ = fitted
-    rows = model.alignment_.permutations
+    sure = np.min(model.alignment_.confidence, axis=0) >= DOUBTFUL
+    rows = [at[sure] for at in model.alignment_.permutations]
     assert_array_equal(model.view_labels_[0][rows[0]], model.view_labels_[1][rows[1]])
+    assert sure.mean() > 0.5
 
 
 def test_single_views_are_the_floor_and_kept(fitted):
@@ -99,6 +107,21 @@ def test_views_matched_by_class_alone_keep_their_own_clusters():
     sure[1] = np.full(5, 0.9)
     close = Alignment(0, [np.arange(5), rows], sure, np.ones(2), ["a", "b"])
     assert matched_objects(close, (0, 1), 3) == (0, 1)
+
+
+def test_a_doubtful_partner_is_not_listened_to():
+    rng = np.random.RandomState(0)
+    y = np.arange(90) % 3
+    Xs = [rng.normal(size=(90, 4)) + 9 * np.eye(3, 4)[y] for _ in range(2)]
+    wrong = np.arange(0, 90, 10)
+    rows, sure = np.arange(90), np.ones(90)
+    rows[wrong] = np.roll(wrong, 1)  # of another class, each of them
+    sure[wrong] = DOUBTFUL / 2
+    assert (y[rows] != y).sum() == len(wrong)
+    alignment = Alignment(0, [np.arange(90), rows], [np.ones(90), sure], np.ones(2))
+    labels = label_together(check_views(Xs), alignment, (0, 1), 3, rng)
+    for i in (0, 1):
+        assert clustering_scores(y, labels[i])["acc"] == 1
 
 
 def partners(n, there):

@@ -300,9 +300,13 @@ class PAVuC(NewRowsMixin, ViewClusterer):
                 "(latent_dim × n_anchors) and a graph (n_anchors × n_samples)."
             )
         anchors, graph = (np.asarray(part, dtype=np.float64) for part in self.init)
-        m = self.n_anchors or (anchors.shape[-1] if anchors.ndim else 0)
-        latent = self.latent_dim or (anchors.shape[0] if anchors.ndim else 0)
-        if anchors.shape != (latent, m) or graph.shape != (m, n):
+        fits = (
+            anchors.ndim == 2
+            and self.latent_dim in (None, anchors.shape[0])
+            and self.n_anchors in (None, anchors.shape[1])
+            and graph.shape == (anchors.shape[1], n)
+        )
+        if not fits:
             raise ValueError(
                 f"init=(A, G) has shapes {anchors.shape} and {graph.shape}. With "
                 f"latent_dim={self.latent_dim}, n_anchors={self.n_anchors} and {n} "

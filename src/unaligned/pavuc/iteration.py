@@ -117,10 +117,9 @@ def pose(
     alpha: float,
     matching: str,
     align: bool,
-    device: Cores | None = None,
+    device: Cores,
 ) -> Problem:
     """Pose the problem for checked views, and take them to the device."""
-    device = device or Cores()
     orders = [choosing_order(X, device.map) for X in views if align]
     return Problem(
         views=[device.put_view(X) for X in views],

@@ -133,10 +133,8 @@ def lower_projection(X: Any, row_weights: Array, target: Array, start: Array) ->
     def surrogate(projection: Array) -> float:
         xp = array_namespace(projection)
         inner = xp.astype(projection, X.dtype)
-        spread = 0.0
-        for rows in row_blocks(X):
-            latent = X[rows] @ inner
-            spread += float(row_weights[rows] @ xp.vecdot(latent, latent))
+        latent = ((rows, X[rows] @ inner) for rows in row_blocks(X))
+        spread = sum(float(row_weights[rows] @ xp.vecdot(Y, Y)) for rows, Y in latent)
         return spread - 2 * float(total(projection * target))
 
     return shortened_step(start, target, surrogate)
@@ -175,7 +173,7 @@ def shortened_step(
 def better_permutations(
     problem: Problem, graphs: list[Array], previous: list[Indices], template: int
 ) -> list[Indices]:
-    """Eq. 23, but the old permutation stays where the new one gains less (Eq. 20)."""
+    """Eq. 23, but the old permutation stays where the new one gains no more."""
     found = update_permutations(problem, graphs, previous, template)
 
     def better(graph: Array, old: Indices, new: Indices) -> Indices:

@@ -31,6 +31,7 @@ __all__ = ["SAVuC"]
 Labels = NDArray[np.intp]
 
 MATCHED_OBJECTS = 0.3  # mean confidence of matches of one object, not just one class
+DOUBTFUL = 0.1  # confidence below which a match is wrong more often than right
 ENOUGH_PER_CLUSTER = 10  # rows that are in all views, to cluster views together
 
 
@@ -283,15 +284,21 @@ def matched_objects(
     that all views have would be too few to tell clusters by.
     """
     partner, template = alignment.permutations, alignment.template
-    found, complete = {template}, partner[template] >= 0
+    found, complete = {template}, has_partner(alignment, template)
     for i in sorted(fused, key=lambda i: -np.count_nonzero(partner[i] >= 0)):
-        left = complete & (partner[i] >= 0)
+        left = complete & has_partner(alignment, i)
         enough = min(complete.sum() / 2, ENOUGH_PER_CLUSTER * n_clusters)
         sure = alignment.confidence[i][partner[i] >= 0].mean() > MATCHED_OBJECTS
         if sure and left.sum() >= max(enough, 2):
             found.add(i)
             complete = left
     return tuple(sorted(found))
+
+
+def has_partner(alignment: Alignment, view: int) -> NDArray[np.bool_]:
+    """Whether a row of the template has one in the view that is worth listening to."""
+    there = alignment.permutations[view] >= 0
+    return there & (alignment.confidence[view] >= DOUBTFUL)
 
 
 def rename(
@@ -315,9 +322,8 @@ def label_together(
     rng: np.random.RandomState,
 ) -> dict[int, Labels]:
     """Label fused views: in common where rows are matched, by likeness elsewhere."""
-    everyone = [alignment.permutations[i] for i in fused]
-    complete = np.all([at >= 0 for at in everyone], axis=0)
-    rows = [at[complete] for at in everyone]
+    complete = np.all([has_partner(alignment, i) for i in fused], axis=0)
+    rows = [alignment.permutations[i][complete] for i in fused]
     arrays = [views.arrays[i] for i in fused]
     together = fuse_views(arrays, n_clusters, rng, rows)
     labels = {}

@@ -1,0 +1,111 @@
+"""Pieces of an iteration, against a general solver and what was known beforehand."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from small_problems import N, best_row, made_problem, made_state
+
+from unaligned import PAVuC
+from unaligned.kernels import blocks
+from unaligned.kernels.devices import Cores
+from unaligned.pavuc import iteration, safeguard
+
+# Rows 3, 7 and 0 of the three views are one object.
+PAIRS = {(0, 1): [(3, 7), (8, 1)], (2, 1): [(0, 7)]}
+
+
+def test_known_partners_start_from_the_same_row():
+    problem = made_problem(PAIRS)
+    state, graph = made_state(problem)
+    t = state.template
+    assert_array_equal(state.permutations[t], np.arange(N))
+    assert_array_equal(state.graphs[0], graph)
+    for i, rows in enumerate(state.permutations):
+        assert_array_equal(np.sort(rows), np.arange(N))
+        assert_array_equal(state.graphs[i][rows], state.graphs[t])
+        known_i, known_t = problem.pairs.between(i, t)
+        assert_array_equal(rows[known_t], known_i)
+    for (i, j), pairs in PAIRS.items():
+        for row_i, row_j in pairs:
+            assert_array_equal(state.graphs[i][row_i], state.graphs[j][row_j])
+
+
+def test_known_partners_pull_each_other_beside_a_new_template():
+    problem = made_problem(PAIRS)
+    state, _ = made_state(problem)
+    weights = np.array([0.2, 0.5, 0.3])
+    after = iteration.one_iteration(problem, state._replace(weights=weights))
+    assert after.template == 1
+
+    def expected(i, row, partners):
+        latent = problem.views[i][row] @ after.projections[i]
+        force = weights[i] ** 1.5  # the start weighs all rows alike: Λ = I
+        found = [state.graphs[j][partner] for j, partner in partners]
+        return best_row(
+            latent, after.anchors, force, found, problem.mu, state.graphs[i][row]
+        )
+
+    known = [(0, 3, [(1, 7)]), (0, 8, [(1, 1)]), (2, 0, [(1, 7)])]
+    known.append((1, 7, [(0, 3), (2, 0)]))  # the template has a partner in each view
+    for i, row, partners in known:
+        assert_allclose(after.graphs[i][row], expected(i, row, partners), atol=1e-6)
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_without_pull_nobody_asks_for_partners(monkeypatch, guarded):
+    # They would be as large as a graph, for nothing.
+    monkeypatch.delattr(iteration, "partner_rows")
+    monkeypatch.delattr(safeguard, "partner_rows")
+    problem = made_problem(mu=0)
+    state, _ = made_state(problem)
+    state = iteration.one_iteration(problem, state)
+    if guarded:
+        state = safeguard.careful_iteration(problem, state, 0, state.permutations)
+    assert np.isfinite(state.objective)
+
+
+def test_without_the_alignment_term_there_is_no_pull(blobs):
+    options = {"n_clusters": 3, "n_init": 1, "max_iter": 4, "tol": 1e9}
+    fits = [
+        PAVuC(**options, **choice, random_state=0).fit(blobs[0])
+        for choice in ({"align": False}, {"mu": 0})
+    ]
+    # Without pull the objective does not depend on who is whose partner.
+    assert_array_equal(fits[0].objective_, fits[1].objective_)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_floor_is_rounding_at_the_root_mean_square_length_of_rows(dtype):
+    X = np.array([[3, 4], [0, 0], [6, 8], [0, 0]], dtype=dtype)
+    eps = np.finfo(dtype).eps
+    assert_allclose(iteration.residual_floor(X), eps * np.sqrt((25 + 100) / 4))
+    assert iteration.residual_floor(np.zeros((3, 2), dtype=dtype)) == eps
+
+
+def test_all_rows_of_a_view_are_the_view_itself():
+    X = sparse.random_array((6, 3), density=0.5, format="csr", random_state=0)
+    assert iteration.cut(X, slice(0, 6)) is X
+    for some in (slice(0, 4), slice(1, 6)):
+        part = iteration.cut(X, some)
+        assert_array_equal(part.toarray(), X.toarray()[some])
+
+
+def test_moments_of_all_parts_are_small_beside_their_view():
+    X = np.broadcast_to(np.float32(0), (5000, 40_000))
+    parts = iteration.parts_of(X, 100)
+    assert len(parts) * 8 * 40_000 * 100 <= X.nbytes / 2
+    # Few anchors leave little behind, and there is work for more threads.
+    assert len(iteration.parts_of(X, 1)) > len(parts)
+
+
+def test_parts_add_up_to_the_whole(monkeypatch):
+    rng = np.random.RandomState(0)
+    Xs, G = [rng.normal(size=(150, d)) for d in (3, 5)], rng.uniform(size=(150, 4))
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)  # blocks of 64 rows
+    monkeypatch.setattr(blocks, "PART_BYTES", 1)
+    monkeypatch.setattr(blocks, "TIMES_ITS_SUMS", 0)
+    assert len(iteration.parts_of(Xs[0], 4)) == 3
+    found = iteration.sum_moments_side_by_side(Cores(2), Xs, [G, G])
+    for X, moments in zip(Xs, found, strict=True):
+        assert_allclose(moments, X.T @ G)
