@@ -15,6 +15,7 @@ from unaligned.distributed.blocks import blocks_of, check_dask_matrix
 from unaligned.distributed.matching import Budget, fewest_bytes
 from unaligned.distributed.passes import active_client, digest_view, n_threads
 from unaligned.distributed.solver import Problem, State, begin, solve
+from unaligned.kernels.devices import Cores
 from unaligned.kernels.memory import available_bytes
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import POSITIVE_INT
@@ -206,6 +207,7 @@ class PAVuC(pavuc.PAVuC):
             align=self.align,
             orders=[],
             floors=[],
+            device=Cores(),
             names=views.names,
             budget=_budget(self.matching_memory),
         )

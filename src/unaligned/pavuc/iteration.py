@@ -7,7 +7,7 @@ share of the moments ``X_i Λ_i G_iᵀ`` that the next iteration starts from.
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ class Problem:
     """Eq. 22 for every view; empty where nothing is aligned."""
     floors: list[float]
     """Smallest residual of every view that is told from zero."""
-    device: Cores = field(default_factory=Cores, kw_only=True)
+    device: Cores
     """Where the views are, and all that is computed from them."""
 
     @property

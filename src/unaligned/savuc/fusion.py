@@ -49,7 +49,7 @@ N_DRAWS = 2  # pools of partitions, for the consensus to hang less on chance
 N_BEST = 9  # partitions per pool that make the consensus, and others as good as they
 ABOUT_AS_GOOD = 0.01  # difference in score that matters between partitions
 # Clusters of even size are predicted a little better, whatever the classes are like.
-CLEARLY_BETTER = 0.08
+CLEARLY_BETTER = 0.12
 N_MIXED = 20  # directions of Gaussian mixtures
 N_STARTS = 10  # of k-means
 SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
