@@ -3,9 +3,10 @@
     python tools/mutants.py --sample 8 src/unaligned/kernels src/unaligned/pavuc
 
 A mutant is killed if a test that belongs to its file fails, or finds no end. Survivors
-are printed: each is a test that is missing, or a change that makes no difference. The
-checkout stays as it is: mutants live in a copy, and every one of them in a process of
-its own, forked from one that has imported the libraries already.
+are printed: each is a test that is missing, or a change that makes no difference. So is
+what found no end, which may be a test that takes too long. The checkout stays as it is:
+mutants live in a copy, and every one of them in a process of its own, forked from one
+that has imported the libraries already.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import py_compile
 import random
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -41,9 +43,9 @@ TESTS = {
     "pavuc/estimator.py": ["pavuc/test_golden.py", "pavuc/test_where_it_computes.py"],
     "pavuc/iteration.py": [
         "pavuc/test_golden.py",
+        "pavuc/test_safeguard.py",
         "pavuc/test_where_it_computes.py",
         "pavuc/test_estimator.py",
-        "distributed/test_distributed_fit.py",
     ],
     "pavuc/solver.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
     "pavuc/updates.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
@@ -155,15 +157,18 @@ def tests_of(file: Path) -> list[str]:
     found = [own] if (ROOT / own).exists() else []
     found += [Path("tests", name) for name in TESTS.get(inside.as_posix(), [])]
     doctests = Path("src", "unaligned", inside)
-    return [str(path) for path in dict.fromkeys([doctests, *found])]
+    return [str(path) for path in [*found, doctests]]
 
 
-def survives(copied: Path, tests: list[str]) -> bool:
+def fate(copied: Path, tests: list[str]) -> str:
     """Run the tests on a copy of the library, in a process of their own."""
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
-        return os.waitstatus_to_exitcode(status) == 0
+        ending = os.waitstatus_to_exitcode(status)
+        if ending in (-signal.SIGXCPU, -signal.SIGKILL):
+            return "without end"
+        return "killed" if ending else "survived"
     code = 1
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
@@ -173,7 +178,7 @@ def survives(copied: Path, tests: list[str]) -> bool:
         sys.path[:0] = [str(copied), str(copied / "src")]
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
             pytest = importlib.import_module("pytest")
-            quiet = ["-x", "-q", "-p", "no:cacheprovider"]
+            quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
             code = int(pytest.main([*quiet, *tests]))
     finally:
         os._exit(code)
@@ -194,7 +199,7 @@ def main() -> None:
     )
     for library in LIBRARIES:
         importlib.import_module(library)
-    counts: Counter[bool] = Counter()
+    counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder, "copy")
         for name in ("src", "tests", "benchmarks"):
@@ -210,7 +215,7 @@ def main() -> None:
         for file in files:
             target = copied / file.relative_to(ROOT)
             source, tests = file.read_text(encoding="utf-8"), tests_of(file)
-            if not survives(copied, tests):
+            if fate(copied, tests) != "survived":
                 raise SystemExit(f"The tests of {file} fail without any change.")
             every = mutants(source)
             chance = random.Random(f"{options.seed} {file.name}")
@@ -220,15 +225,16 @@ def main() -> None:
                 if file.name == "lanes.py":  # inlined elsewhere, and cached there
                     for compiled in target.parent.glob("__pycache__/*.nb[ci]"):
                         compiled.unlink()
-                survived = survives(copied, tests)
-                counts[survived] += 1
-                if survived:
+                ending = fate(copied, tests)
+                counts[ending] += 1
+                if ending != "killed":
                     where = file.relative_to(ROOT)
-                    print(f"survived: {where}:{line}: {name}", flush=True)
+                    print(f"{ending}: {where}:{line}: {name}", flush=True)
             target.write_text(source, encoding="utf-8")
             print(f"{file.relative_to(ROOT)}: {len(some)} of {len(every)}", flush=True)
-    share = counts[False] / max(counts.total(), 1)
-    print(f"{counts[False]} of {counts.total()} mutants killed ({share:.1%})")
+    killed = counts.total() - counts["survived"]
+    share = killed / max(counts.total(), 1)
+    print(f"{killed} of {counts.total()} mutants killed ({share:.1%})")
 
 
 if __name__ == "__main__":

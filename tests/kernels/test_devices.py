@@ -2,6 +2,8 @@
 
 import sys
 import threading
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from conftest import no_gpu
 from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from unaligned.kernels import devices
 from unaligned.kernels.blocks import row_blocks
 from unaligned.kernels.devices import Cores, HostRows, SparseRows, Torch, on_host
 
@@ -32,6 +35,18 @@ def test_as_many_threads_as_blas_may_take():
     with threadpool_limits(limits=1, user_api="blas"):
         assert Cores().n_threads == 1
     assert Cores().n_threads == max(blas_threads())
+
+
+def test_without_blas_there_is_one_thread(monkeypatch):
+    class NoLibrary:
+        def select(self, user_api):
+            return self
+
+        def info(self):
+            return []
+
+    monkeypatch.setattr(devices, "ThreadpoolController", NoLibrary)
+    assert Cores().n_threads == 1
 
 
 def test_blas_is_held_to_a_thread_while_busy():
@@ -143,3 +158,36 @@ class TestTorch:
         for words in ("24.0 GB", "1.5 GB are free", "2.00 GiB", "device=None"):
             assert words in str(caught.value)
         assert "GPU 0" not in str(caught.value)
+
+
+@pytest.mark.heavy
+def test_each_piece_has_a_stream_and_streams_wait_for_each_other():
+    pytest.importorskip("torch")
+    made, waits, entered = [], [], []
+
+    class Stream:
+        def wait_stream(self, other):
+            waits.append((self, other))
+
+    def new_stream():
+        made.append(Stream())
+        return made[-1]
+
+    def enter(stream):
+        entered.append(stream)
+        return nullcontext()
+
+    main, gpu = Stream(), Torch("cpu")
+    gpu._on_gpu = True
+    gpu._torch = SimpleNamespace(
+        cuda=SimpleNamespace(
+            Stream=new_stream, current_stream=lambda: main, stream=enter
+        )
+    )
+    assert gpu.map(pow, [2, 3], [5, 2]) == [32, 9]
+    assert len(made) == 2
+    assert {*entered} == {*made}
+    assert {*waits[:2]} == {(stream, main) for stream in made}
+    assert {*waits[2:]} == {(main, stream) for stream in made}
+    assert gpu.map(abs, [-1]) == [1]
+    assert len(made) == 2  # streams are used again

@@ -55,6 +55,23 @@ def test_a_seed_gives_the_same_and_restarts_may_take_turns(monkeypatch):
     assert inertia(points, *in_turn) <= 1.05 * inertia(points, *one)
 
 
+def test_starts_are_the_best_of_the_rows_drawn():
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(3)
+    points, draws = rng.normal(size=(40, 2)), rng.uniform(size=(5, 2, 3))
+    found = kmeans._plus_plus(torch.tensor(points), draws).numpy()
+    square_distances = ((points[:, None] - points) ** 2).sum(axis=2)
+    for restart in range(2):
+        chosen = [int(draws[0, restart, 0] * 40)]
+        for draw in draws[1:, restart]:
+            nearest = square_distances[chosen].min(axis=0)
+            # A row is drawn as often as it is far away, squared.
+            rows = np.searchsorted(nearest.cumsum(), draw * nearest.sum())
+            left = [np.minimum(nearest, square_distances[row]).sum() for row in rows]
+            chosen.append(rows[np.argmin(left)])
+        np.testing.assert_allclose(found[restart], points[chosen])
+
+
 def test_fewer_distinct_points_than_clusters():
     points = np.repeat(np.eye(3), 20, axis=0)
     labels, centers = cluster(points, 5)
@@ -69,3 +86,6 @@ def test_an_empty_cluster_starts_again(monkeypatch):
     monkeypatch.setattr(kmeans, "_plus_plus", lambda points, draws: far_away)
     labels, _ = cluster(points, 2, n_init=1)
     assert labels[0] == labels[1] != labels[2] == labels[3]
+    # Its first step takes it to a point that is far from its own centre.
+    _, centers = cluster(points, 2, n_init=1, max_iter=1)
+    assert centers[1] in points[2:]

@@ -21,6 +21,22 @@ def test_agrees_with_sorting_the_whole_table(monkeypatch, n, n_columns, k, dtype
     assert products.dtype == dtype
 
 
+def test_the_table_of_products_is_never_whole(monkeypatch):
+    sizes, select = [], neighbors._select_compiled
+
+    def measure(table, indices, products):
+        sizes.append(table.shape)
+        select(table, indices, products)
+
+    monkeypatch.setattr(neighbors, "_select_compiled", measure)
+    monkeypatch.setattr(neighbors, "BLOCK_ENTRIES", 100)
+    neighbors.top_products(np.ones((10, 2)), np.ones((30, 2)), 1)
+    assert sizes == [(3, 30), (3, 30), (3, 30), (1, 30)]
+    sizes.clear()
+    neighbors.top_products(np.ones((2, 2)), np.ones((101, 2)), 1)
+    assert sizes == [(1, 101)] * 2  # a row is the least there is
+
+
 def test_ties_go_to_the_smaller_column():
     indices, _ = neighbors.top_products(np.ones((2, 1)), np.ones((5, 1)), 3)
     np.testing.assert_array_equal(indices, [[0, 1, 2]] * 2)

@@ -179,6 +179,14 @@ def test_a_careful_iteration_moves_the_views_and_then_the_template(
     assert after.template == t
 
 
+def test_without_pull_nobody_asks_for_partners_here_either(monkeypatch):
+    monkeypatch.delattr(safeguard, "partner_rows")
+    problem = made_problem(mu=0)
+    state = one_iteration(problem, made_state(problem)[0])
+    after = careful_iteration(problem, state, 0, state.permutations)
+    assert after.objective <= state.objective
+
+
 def test_a_permutation_changes_only_for_a_gain(monkeypatch):
     rng = np.random.RandomState(0)
     G = rng.dirichlet(np.ones(3), size=N)

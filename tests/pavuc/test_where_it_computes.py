@@ -173,12 +173,13 @@ class TestTensors:
 
 
 @pytest.mark.heavy
-def test_without_gpu_the_estimator_says_so(blobs):
+def test_without_gpu_the_estimator_says_so_at_once(blobs, capsys):
     pytest.importorskip("torch")
     if not no_gpu():
         pytest.skip("there is a GPU")
     with pytest.raises(RuntimeError, match="needs a GPU"):
-        PAVuC(3, device="cuda").fit(blobs[0])
+        PAVuC(3, device="cuda", verbose=1).fit(blobs[0])
+    assert "iteration" not in capsys.readouterr().out
 
 
 @pytest.mark.heavy
