@@ -43,6 +43,15 @@ agree best between recipes.
 
 """
 
+REALIGNED = """\
+## Other methods on the realigned rows
+
+What methods for aligned views make of the alignment that SAVuC found: accuracy in
+percent on the template's rows, with the views that were fused in its row order and
+default settings. PAVuC is told that all rows correspond.
+
+"""
+
 KNOWN = """\
 ## Some pairs known
 
@@ -174,6 +183,41 @@ def clustered_table(cases, names):
     return lines
 
 
+def averages(cases):
+    """Sentences: how far SAVuC is from the best single view, picked with the labels."""
+    gaps = {True: [], False: []}
+    for results in cases.values():
+        of_shuffles = [
+            r["scores"]["acc"][r["template"]] - max(r["single (oracle)"])
+            for r in results
+        ]
+        trusted = all(r["trusted"] for r in results)
+        gaps[trusted].append(np.mean(of_shuffles))
+    return "".join(
+        f"{told}, the template is {np.mean(found):+.1f} points from the best single "
+        f"view (oracle) on average over {len(found)} cases, from {min(found):+.1f} to "
+        f"{max(found):+.1f}.\n"
+        for told, found in (
+            ("Where views are trusted", gaps[True]),
+            ("Where none is", gaps[False]),
+        )
+        if found
+    )
+
+
+def realigned_table(cases, names):
+    """Accuracies of methods for aligned views."""
+    others = ["PAVuC", *savuc.FOR_ALIGNED_VIEWS]
+    lines = table("data", "SAVuC", *others)
+    for key, results in cases.items():
+        results = [r for r in results if r["realigned"]]
+        if results:
+            own = mean([r["scores"]["acc"][r["template"]] for r in results])
+            scores = [mean([r["realigned"][name] for r in results]) for name in others]
+            lines.append(row(names[key], own, *scores))
+    return lines
+
+
 def known_from_above(known, nothing):
     """Cases with no pair known that stand in the tables above, too."""
     kinds = {key[:3] for key in known}
@@ -225,6 +269,8 @@ def page():
     names = {key: name_of(key[0], key[1], results) for key in {**nothing, **known}}
     parts = [HEAD, ALIGNED, "\n".join(aligned_table(nothing, names)), "\n\n"]
     parts += [CLUSTERED, "\n".join(clustered_table(nothing, names)), "\n\n"]
+    parts += [averages(nothing), "\n"]
+    parts += [REALIGNED, "\n".join(realigned_table(nothing, names)), "\n\n"]
     if known:
         parts += [KNOWN, "\n".join(known_table(known, names)), "\n\n"]
     parts += [
