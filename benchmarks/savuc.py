@@ -42,6 +42,7 @@ from unaligned.metrics import (
 )
 
 RESULTS = Path(__file__).parent / "results" / "savuc.jsonl"
+MOST_ROWS = 10_000  # for methods for aligned views
 FOR_ALIGNED_VIEWS = {
     "LMVSC": LMVSC,
     "FPMVS-CAG": FPMVSCAG,
@@ -127,10 +128,10 @@ def score_realigned(model, Xs, ys, k, seed):
     """ACC of methods for aligned views, on the fused views in the template's order.
 
     Rows that some of the views have no partner for are left out. PAVuC gets the same
-    views, with all rows known to correspond.
+    views, with all rows known to correspond. With many rows some need too much memory.
     """
     alignment, fused = model.alignment_, model.fused_views_
-    if len(fused) < 2:
+    if len(fused) < 2 or len(ys[0]) > MOST_ROWS:
         return {}
     complete = np.all([alignment.permutations[i] >= 0 for i in fused], axis=0)
     rows = [Xs[i][alignment.permutations[i][complete]] for i in fused]
