@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from tests.cli.file_views import (
 from tests.conftest import ROOT, heed_ctrl_c
 from unaligned import PAVuC, SAVuC
 from unaligned.cli import _command, _outputs
+from unaligned.cli._session import session
 from unaligned.datasets import read_views
 
 FAST = ("--method", "LMVSC", "-k", 3, "--no-report")
@@ -496,6 +498,20 @@ def test_a_run_that_is_stopped_leaves_nothing(tmp_path, number, code):
     if number != signal.SIGKILL:
         assert err == "Stopped; nothing was written.\n"
     assert left_behind(tmp_path, *files) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_a_stop_that_got_lost_is_heeded_at_the_next_word(capsys):
+    def work():
+        with session(quiet=True, debug=False) as screen:
+            with suppress(KeyboardInterrupt):  # as ctypes does in its callbacks
+                signal.raise_signal(signal.SIGTERM)
+            screen.stage("Drawing the report")
+
+    with pytest.raises(SystemExit) as stop:
+        work()
+    assert stop.value.code == 143
+    assert capsys.readouterr().err == "Stopped; nothing was written.\n"
 
 
 @pytest.mark.heavy

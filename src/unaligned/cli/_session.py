@@ -91,6 +91,7 @@ class Screen(io.TextIOBase):
         )
         self._task = self._progress.add_task("", total=None)
         self._spoke = time.monotonic()
+        self.stopped_by: int | None = None
         self.remarks: list[str] = []
         self.caught: list[warnings.WarningMessage] = []
 
@@ -125,6 +126,9 @@ class Screen(io.TextIOBase):
         return len(text)
 
     def _show(self, line: str, at_once: bool = False) -> None:
+        if self.stopped_by is not None:
+            # What a signal raises is lost where C calls Python, as in some libraries.
+            raise Interrupted(self.stopped_by)
         line = printable(line)
         if self._live:
             self._progress.update(self._task, description=line, refresh=True)
@@ -151,7 +155,7 @@ def session(*, quiet: bool, debug: bool) -> Iterator[Screen]:
     screen = Screen(quiet)
     try:
         with (
-            stopping_raises(),
+            stopping_raises(screen),
             warnings.catch_warnings(record=True) as caught,
             screen,
             redirect_stdout(screen),
@@ -208,25 +212,26 @@ def as_options(message: str) -> str:
 
 
 @contextmanager
-def stopping_raises() -> Iterator[None]:
+def stopping_raises(screen: Screen) -> Iterator[None]:
     """Raise `Interrupted` where the program is stopped, unless the caller ignores that.
 
     Programs that were started with nohup, or in the background of a script, ignore some
     of the signals, and go on doing so.
     """
+
+    def interrupt(number: int, _: Any) -> None:
+        screen.stopped_by = number
+        raise Interrupted(number)
+
     before = {number: signal.getsignal(number) for number in STOPPING}
     heard = [number for number in STOPPING if before[number] is not signal.SIG_IGN]
     try:
         for number in heard:
-            signal.signal(number, _interrupt)
+            signal.signal(number, interrupt)
         yield
     finally:
         for number in heard:
             signal.signal(number, before[number])
-
-
-def _interrupt(number: int, _: Any) -> None:
-    raise Interrupted(number)
 
 
 @contextmanager
