@@ -191,13 +191,12 @@ def read_results():
 
 def run_missing(cases, n_runs, again, device):
     """Run what has no line in the results yet."""
-    elsewhere = {} if device == "cpu" else {"device": device}
     for case in cases:
         results = read_results()
         if identity(case) in results and not again:
             continue
         results[identity(case)] = result = {
-            **run_case(case, n_runs, **elsewhere),
+            **run_case(case, n_runs, device=device),
             "parameters": case.parameters,  # which a case is known by
             "device": device,
         }

@@ -11,11 +11,20 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
+from array_api_compat import device as device_of
 from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Cores", "HostRows", "SparseRows", "Torch", "on_host", "spawn"]
+__all__ = [
+    "Cores",
+    "HostRows",
+    "SparseRows",
+    "Torch",
+    "is_on_gpu",
+    "on_host",
+    "spawn",
+]
 
 Result = TypeVar("Result")
 
@@ -34,6 +43,18 @@ def on_host(array: Any) -> NDArray[Any]:
     """
     host: NDArray[Any] = array if isinstance(array, np.ndarray) else array.cpu().numpy()
     return host
+
+
+def is_on_gpu(array: Any) -> bool:
+    """Whether kernels in CUDA can read an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_on_gpu(np.ones(3))
+    False
+    """
+    return str(device_of(array)).startswith("cuda")
 
 
 def spawn(rng: np.random.RandomState, n: int) -> list[np.random.RandomState]:

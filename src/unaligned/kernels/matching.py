@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from unaligned.kernels import matching_candidates
 from unaligned.kernels.blocks import row_blocks
-from unaligned.kernels.devices import on_host
+from unaligned.kernels.devices import is_on_gpu, on_host
 from unaligned.kernels.memory import available_bytes
 
 __all__ = [
@@ -207,7 +207,7 @@ def _match_in_turn(
     rows: NDArray[Any], columns: NDArray[Any], method: str
 ) -> NDArray[np.intp]:
     """Column of each row, on the device where the rows are."""
-    if method == "greedy" and str(device(rows)).startswith("cuda"):
+    if method == "greedy" and is_on_gpu(rows):
         from unaligned.kernels import matching_cuda
 
         return matching_cuda.match_in_turn(rows, columns)  # type: ignore[no-any-return]

@@ -19,6 +19,8 @@ ORDINARY_SHARED_BYTES = 48 * 1024  # what a launch gets without asking for more
 SCALARS = {"torch.float32": "float", "torch.float64": "double"}
 SHARED_BYTES_ATTRIBUTE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
+_one_at_a_time = Lock()
+
 
 class CudaModule:
     """Compiled CUDA C for the GPU that torch is using.
@@ -113,9 +115,6 @@ def compiled(name: str, dtype: str, **definitions: Any) -> CudaModule:
     """
     with _one_at_a_time:  # a view may have a thread of its own
         return _compiled(name, dtype, **definitions)
-
-
-_one_at_a_time = Lock()
 
 
 @lru_cache

@@ -5,6 +5,7 @@ from typing import Any
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from unaligned.kernels.devices import is_on_gpu
 from unaligned.kernels.nvrtc import CudaModule, compiled
 
 __all__ = ["project_simplex"]
@@ -38,7 +39,7 @@ def project_simplex(points: NDArray[Any]) -> NDArray[Any]:
            [1. , 0. ],
            [0.6, 0.4]])
     """
-    if str(device(points)).startswith("cuda"):
+    if is_on_gpu(points):
         return project_on_gpu(points)  # type: ignore[no-any-return]
     xp = array_namespace(points)
     m = points.shape[1]
