@@ -87,8 +87,8 @@ TAIL = """\
   and little else: rows are matched by class, a second search matches other rows, and
   `confidence` says so. Such views keep their own clusters under common names.
 - **Two groups of views.** ORL and MSRC-v1 have two pairs of views that align within
-  and not between. An `Alignment` has one template; the views of the other group are
-  refused, with a trust of 0.49.
+  and not between. An `Alignment` has one template; the other group is in its `others`,
+  and is labelled together, under names of its own.
 """
 
 

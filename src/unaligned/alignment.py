@@ -30,6 +30,9 @@ class Alignment:
         chance? One for the template.
     view_names : list of str
         Names of the views; their indices by default.
+    others : list of Alignment
+        Further groups of views that belong together, though not with the template:
+        each is told through one of its own. Mostly there are none.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Alignment:
     confidence: list[NDArray[np.float64]]
     trust: NDArray[np.float64]
     view_names: list[str] = field(default_factory=list)
+    others: list["Alignment"] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not self.view_names:
@@ -69,12 +73,28 @@ class Alignment:
         Returns
         -------
         ndarray of shape (n_pairs, 2)
-            Rows of view i and rows of view j, in the template's order.
+            Rows of view i and rows of view j, in the order of the template, or of that
+            of the group that they are in.
         """
-        rows_i = self.permutations[self.index_of(i)]
-        rows_j = self.permutations[self.index_of(j)]
+        i, j = self.index_of(i), self.index_of(j)
+        of_group = next((g for g in self.others if {i, j} <= {*g.trusted()}), self)
+        rows_i, rows_j = of_group.permutations[i], of_group.permutations[j]
         matched = (rows_i >= 0) & (rows_j >= 0)
         return np.column_stack([rows_i[matched], rows_j[matched]])
+
+    def trusted(self, at_least: float = 0.5) -> list[int]:
+        """List the views that can be trusted, the template among them.
+
+        Parameters
+        ----------
+        at_least : float, default=0.5
+            Smallest trust of a view that is listed.
+
+        Returns
+        -------
+        list of int
+        """
+        return [int(i) for i in np.flatnonzero(self.trust >= at_least)]
 
     def trusted_pairs(self, at_least: float = 0.5) -> dict[tuple[int, int], Indices]:
         """Pairs of the views that can be trusted, ready to be passed on as ``aligned``.
@@ -87,7 +107,8 @@ class Alignment:
         Returns
         -------
         dict
-            ``{(template, i): pairs}`` for every trusted view i but the template.
+            ``{(template, i): pairs}`` for every trusted view i but the template, and
+            the same for ``others``.
 
         Examples
         --------
@@ -99,9 +120,10 @@ class Alignment:
                [1, 0]])}
         """
         return {
-            (self.template, i): self.pairs(self.template, i)
-            for i in range(self.n_views)
-            if i != self.template and self.trust[i] >= at_least
+            (group.template, i): group.pairs(group.template, i)
+            for group in (self, *self.others)
+            for i in group.trusted(at_least)
+            if i != group.template
         }
 
     def to_frame(self) -> Any:
@@ -138,9 +160,13 @@ class Alignment:
             for name, value in zip(self.view_names, self.trust, strict=True)
         )
         n = len(self.permutations[self.template])
+        apart = "".join(
+            f"; apart from it: views {', '.join(self.view_names[i] for i in views)}"
+            for views in (group.trusted() for group in self.others)
+        )
         return (
             f"Alignment of {self.n_views} views with the {n} rows of view "
-            f"{self.view_names[self.template]} (trust {trust})"
+            f"{self.view_names[self.template]} (trust {trust}){apart}"
         )
 
     def _repr_html_(self) -> str:
@@ -167,6 +193,7 @@ class Alignment:
             f"{escape(self.view_names[self.template])}</caption>"
             "<thead><tr><th>view</th><th>matched rows</th><th>median confidence</th>"
             f"<th>trust</th></tr></thead><tbody>{''.join(lines)}</tbody></table>"
+            f"{''.join(group._repr_html_() for group in self.others)}"
         )
 
     def index_of(self, view: int | str) -> int:

@@ -92,3 +92,28 @@ def test_help_lists_the_exit_codes():
         told = " ".join(run(command, "--help").output.split())
         for code in ("0 done", "1 the input", "2 the command", "130 stopped"):
             assert code in told
+
+
+def test_matches_of_views_that_are_aligned_apart(tmp_path):
+    Xs, _, _ = shuffled_digits()
+    rng = np.random.RandomState(0)
+    kind = rng.choice(5, 300, p=[0.4, 0.25, 0.2, 0.1, 0.05])
+    latent = 2 * rng.normal(size=(5, 10))[kind] + rng.gamma(0.5, size=(300, 10))
+    for name, X in zip("ac", Xs, strict=False):
+        np.save(tmp_path / f"{name}.npy", X)
+    for name, d in (("b", 12), ("d", 15)):
+        np.save(tmp_path / f"{name}.npy", latent @ rng.normal(size=(10, d)))
+    files = [tmp_path / f"{name}.npy" for name in "abcd"]
+    result = run("align", *files, *QUICK, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "apart from them, views “b” and “d” with each other" in result.output
+    lines = read_csv(tmp_path / "out" / "matches.csv")
+    assert {(line["template_view"], line["view"]) for line in lines} == {
+        ("a", "c"),
+        ("b", "d"),
+    }
+    apart = [line for line in lines if line["view"] == "d"]
+    assert np.mean([line["row"] == line["template_row"] for line in apart]) > 0.9
+    views = summary_of(tmp_path / "out")["views"]
+    told = {view["name"]: view["standing"] for view in views}
+    assert told["b"] == told["d"] == "Aligned apart"

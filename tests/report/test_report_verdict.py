@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from made_findings import N, make_findings
 
+from unaligned.alignment import Alignment
 from unaligned.report.curve import draw_curve, round_steps
 from unaligned.report.verdict import judge, mood, standing
 
@@ -146,3 +147,18 @@ def test_no_confidence_is_said_to_be_more_than_sure():
     views = [replace(v, confidence=np.full(25, 0.999)) for v in found.views]
     _, text = sentences(replace(found, views=views))
     assert "half of them have a confidence above 0.99." in text
+
+
+def test_views_aligned_apart_from_the_template_are_named():
+    findings = make_findings()
+    last = findings.views[-1]
+    views = [*findings.views, replace(last, name="dna"), replace(last, name="noise")]
+    rows, sure = [np.arange(25)] * 5, [np.ones(25)] * 5
+    apart = Alignment(2, rows, sure, np.array([0, 0, 1, 0.9, 0]))
+    findings = replace(findings, views=views, apart=[apart])
+    level, text = sentences(findings)
+    assert level == "partial"
+    assert "; apart from them, views “protein” and “dna” with each other" in text
+    assert "; it refused view “noise”, which was clustered on its own." in text
+    told = [standing(view, findings) for view in views[2:]]
+    assert told == ["Aligned apart", "Aligned apart", "Not aligned"]

@@ -267,3 +267,42 @@ def test_a_view_of_one_row_is_named():
     X = np.random.RandomState(0).normal(size=(60, 5))
     with pytest.raises(ValueError, match="view 'b' has n_samples=1"):
         align({"a": X, "b": X[:1]})
+
+
+@pytest.fixture(scope="module")
+def two_groups(digits):
+    """Two views of the digits, and two of something else."""
+    (pixels, _, profiles), _ = digits
+    rng = np.random.RandomState(0)
+    kind = rng.choice(5, 350, p=[0.4, 0.25, 0.2, 0.1, 0.05])
+    latent = 2 * rng.normal(size=(5, 10))[kind] + rng.gamma(0.5, size=(350, 10))
+    measured = [latent @ rng.normal(size=(10, d)) for d in (12, 15)]
+    order = rng.permutation(400), rng.permutation(350)
+    Xs = [pixels, measured[0], profiles[order[0]], measured[1][order[1]]]
+    return Xs, order
+
+
+def test_views_that_belong_together_apart_from_the_largest_group(two_groups):
+    Xs, order = two_groups
+    found = align(Xs, effort="quick", random_state=0)
+    assert (found.template, found.trusted()) == (0, [0, 2])
+    (apart,) = found.others
+    assert (apart.template, apart.trusted()) == (1, [1, 3])
+    assert not apart.others
+    assert (found.permutations[3] == -1).all()
+    for (i, j), moved in zip(((0, 2), (1, 3)), order, strict=True):
+        pairs = found.pairs(i, j)
+        assert np.mean(moved[pairs[:, 1]] == pairs[:, 0]) > 0.9
+        np.testing.assert_array_equal(found.trusted_pairs()[i, j], pairs)
+    assert "apart from it: views 1, 3" in repr(found)
+    assert "rows of view 1" in found._repr_html_()
+
+
+def test_views_that_belong_together_are_labelled_together(two_groups):
+    model = SAVuC(5, effort="quick", random_state=0).fit(two_groups[0])
+    assert model.fused_views_ == (0, 2)
+    (apart,) = model.alignment_.others
+    one, other = apart.pairs(1, 3)[apart.confidence[3] > 0.1].T
+    labels = model.view_labels_
+    np.testing.assert_array_equal(labels[1][one], labels[3][other])
+    assert len(one) > 300

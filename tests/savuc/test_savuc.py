@@ -100,13 +100,13 @@ def test_views_matched_by_class_alone_keep_their_own_clusters():
     rows = np.array([3, 5, 0, 1, 4])  # of the view, beside every row of the template
     sure = [np.ones(5), np.full(5, 0.1)]
     alignment = Alignment(0, [np.arange(5), rows], sure, np.ones(2), ["a", "b"])
-    assert matched_objects(alignment, (0, 1), 3) == (0,)
+    assert matched_objects(alignment, 3) == (0,)
     renamed = rename(view, template, alignment, 1)
     # Cluster 0 stands beside cluster 0, 2 beside 1, 1 beside 2.
     np.testing.assert_array_equal(renamed, [1, 1, 1, 0, 2, 0])
     sure[1] = np.full(5, 0.9)
     close = Alignment(0, [np.arange(5), rows], sure, np.ones(2), ["a", "b"])
-    assert matched_objects(close, (0, 1), 3) == (0, 1)
+    assert matched_objects(close, 3) == (0, 1)
 
 
 def test_a_doubtful_partner_is_not_listened_to():
@@ -134,11 +134,14 @@ def partners(n, there):
 def test_a_view_of_few_rows_leaves_clusters_to_the_others():
     rows = [np.arange(100), partners(100, np.arange(9)), partners(100, np.arange(40))]
     sure = [(at >= 0).astype(float) for at in rows]
-    alignment = Alignment(0, rows, sure, np.ones(3), ["a", "b", "c"])
+    trusted = {"all": [1, 1, 1], "ab": [1, 1, 0], "ac": [1, 0, 1]}
+    told = {
+        who: Alignment(0, rows, sure, np.array(trust)) for who, trust in trusted.items()
+    }
     # Of the third, 40 rows are ten of every cluster; of the second, 9 are not.
-    assert matched_objects(alignment, (0, 1, 2), 4) == (0, 2)
-    assert matched_objects(alignment, (0, 1), 4) == (0,)
-    assert matched_objects(alignment, (0, 2), 5) == (0,)
+    assert matched_objects(told["all"], 4) == (0, 2)
+    assert matched_objects(told["ab"], 4) == (0,)
+    assert matched_objects(told["ac"], 5) == (0,)
 
 
 def test_known_partners_of_views_that_share_no_row():

@@ -149,6 +149,10 @@ class MvCLN(PairTrainedClusterer):
     Which classes share a latent point is a matter of the seed; `LabelFreeSearch` with
     ``n_repeats`` picks one of several fits without labels.
 
+    Where hundreds of pairs are known, one hidden layer and a wide latent space are far
+    better than what was published: ``latent_dim=64, hidden=(256,), n_negatives=10,
+    negatives="batch", scale="standard", epochs=100``.
+
     A fit that is interrupted (Ctrl-C) keeps the networks of the last epoch: the
     estimator can be used.
 

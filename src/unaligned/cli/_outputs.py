@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -196,28 +197,38 @@ def write_labels(path: Path, ids: Sequence[str], labels: Iterable[Any]) -> None:
 
 
 def write_matches(path: Path, findings: Findings, ids: Sequence[Sequence[str]]) -> None:
-    """Write all matches, in the columns of the report's own table."""
-    template = findings.views[findings.template]
+    """Write all matches, in the columns of the report's own table.
+
+    Groups that are aligned apart from the template have one of their own.
+    """
+    views = findings.views
     head = ["template_view", "template_row", "template_id", "view", "row", "id"]
     head += ["confidence", "trust"]
-    if template.labels is not None:
+    if views[findings.template].labels is not None:
         head += ["template_cluster", "cluster"]
 
-    def lines() -> Iterator[list[Any]]:
-        for view, its_ids in zip(findings.views, ids, strict=True):
-            if view is template:
-                continue
-            for at in (view.partners >= 0).nonzero()[0].tolist():
-                row = int(view.partners[at])
-                cells = [template.name, at, ids[findings.template][at]]
-                cells += [view.name, row, its_ids[row]]
-                line: list[Any] = [spreadsheet_cell(str(cell)) for cell in cells]
-                line += [f"{view.confidence[at]:.6g}", f"{view.trust:.6g}"]
-                if template.labels is not None and view.labels is not None:
-                    line += [int(template.labels[at]), int(view.labels[row])]
-                yield line
+    def lines(t: int, i: int, partners: Any, sure: Any, trust: float) -> Iterator[Any]:
+        labels, template_labels = views[i].labels, views[t].labels
+        for at in (partners >= 0).nonzero()[0].tolist():
+            row = int(partners[at])
+            cells = [views[t].name, at, ids[t][at], views[i].name, row, ids[i][row]]
+            line: list[Any] = [spreadsheet_cell(str(cell)) for cell in cells]
+            line += [f"{sure[at]:.6g}", f"{trust:.6g}"]
+            if template_labels is not None and labels is not None:
+                line += [int(template_labels[at]), int(labels[row])]
+            yield line
 
-    _write_csv(path, head, lines())
+    told = [
+        (findings.template, i, view.partners, view.confidence, view.trust)
+        for i, view in enumerate(views)
+        if i != findings.template
+    ] + [
+        (group.template, i, group.permutations[i], group.confidence[i], group.trust[i])
+        for group in findings.apart
+        for i in group.trusted()
+        if i != group.template
+    ]
+    _write_csv(path, head, chain.from_iterable(lines(*view) for view in told))
 
 
 def write_summary(path: Path, summary: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 import inspect
 import platform
 import reprlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -82,6 +82,8 @@ class Findings:
     parameters: list[Parameter]
     versions: dict[str, str]
     citation: str | None
+    apart: list[Alignment] = field(default_factory=list)
+    """Groups of views that belong together, though not with the template."""
 
     @property
     def n_clusters(self) -> int:
@@ -175,6 +177,7 @@ def gather(
         versions={"python": platform.python_version()}
         | {name: version(name) for name in PACKAGES},
         citation=getattr(found, "citation", None),
+        apart=alignment.others,
     )
 
 

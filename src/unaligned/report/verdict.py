@@ -50,8 +50,10 @@ def standing(view: ViewFindings, findings: Findings) -> str:
     """Say where one view stands, in a word or two."""
     if view is findings.views[findings.template]:
         return "Template"
+    if findings.trust_is_measured and view.trust < TRUSTED:
+        return "Aligned apart" if _is_apart(view, findings) else "Not aligned"
     if findings.trust_is_measured:
-        return "Aligned" if view.trust >= TRUSTED else "Not aligned"
+        return "Aligned"
     if view.trust == 1:
         return "Known"
     if view.trust == 0:
@@ -64,6 +66,12 @@ def mood(view: ViewFindings, findings: Findings) -> str:
     if findings.trust_is_measured:
         return "good" if view.trust >= TRUSTED else "none"
     return "good" if view.trust == 1 else "partial" if view.trust > 0 else "none"
+
+
+def _is_apart(view: ViewFindings, findings: Findings) -> bool:
+    """Whether a view is aligned with others, but not with the template."""
+    groups = [group.trusted() for group in findings.apart]
+    return any(findings.views[i] is view for group in groups for i in group)
 
 
 def _what_was_found(findings: Findings) -> str:
@@ -100,11 +108,15 @@ def _judge_measured(findings: Findings, what: str) -> Verdict:
         )
         return Verdict("none", "No view could be aligned", [what, nothing, therefore])
     relation = f"It aligned {_quoted(aligned)} with {template}"
-    if refused:
-        relation += f" and refused {_quoted(refused)}"
+    for group in findings.apart:
+        members = _quoted([findings.views[i] for i in group.trusted()])
+        relation += f"; apart from them, {members} with each other"
+    alone = [view for view in refused if not _is_apart(view, findings)]
+    if alone:
+        relation += f"{'; it' if findings.apart else ' and'} refused {_quoted(alone)}"
         if clustered:
-            alone = "was clustered" if len(refused) == 1 else "were each clustered"
-            relation += f", which {alone} on its own"
+            were = "was clustered" if len(alone) == 1 else "were each clustered"
+            relation += f", which {were} on its own"
     matches = sum(view.n_matched for view in aligned)
     sure = _median_confidence(aligned)
     usable = (

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Generator
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -81,7 +82,8 @@ def align(
     Alignment
         ``template`` is the first view of the largest group that can be trusted to
         belong together. Views outside it have trust below 0.5, and no partners but
-        those you knew.
+        those you knew; where some of them form a group of their own, it is in
+        ``others``.
         ``trust`` is the probability that a view is aligned far better than chance;
         ``confidence`` ranks single matches.
 
@@ -207,8 +209,10 @@ def align_steps(
         so_far = {"groups": [plain(group) for group in groups], "tried": tried}
         yield Milestone(so_far | {"doubts": doubts, "start": start, "rng": rng})
     with cores.busy():
-        largest = match_groups(groups, geometries, pairs, search, rng)[0]
-    return _tell(largest, doubts, views, pairs), geometries
+        matched = match_groups(groups, geometries, pairs, search, rng)
+    largest, *others = [_tell(group, doubts, views, pairs) for group in matched]
+    others = [group for group in others if len(group.trusted()) > 1]
+    return replace(largest, others=others), geometries
 
 
 def _tell(group: Group, doubts: Any, views: Views, pairs: KnownPairs) -> Alignment:

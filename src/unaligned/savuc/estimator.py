@@ -54,6 +54,8 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     it, and labels every row of every view. A view that cannot be aligned is labelled
     from its own structure alone: its trust is below 0.5, it is not in
     ``fused_views_``, and its clusters have nothing to do with those of the others.
+    Where views belong together, but not with the template, they are labelled together:
+    ``alignment_.others`` says which.
 
     Parameters
     ----------
@@ -173,20 +175,22 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         alignment, geometries = yield from align_steps(
             views, pairs, self.effort, self.time_limit, rng, self.verbose, reached
         )
-        fused = tuple(int(i) for i in np.flatnonzero(alignment.trust >= 0.5))
-        together = matched_objects(alignment, fused, self.n_clusters_)
+        groups = [alignment, *alignment.others]
+        matched = [matched_objects(group, self.n_clusters_) for group in groups]
+        in_common = {i for views in matched if len(views) > 1 for i in views}
         own = {
             i: cluster_view(views.arrays[i], self.n_clusters_, rng)
             for i in range(len(views))
-            if len(together) == 1 or i not in together
+            if i not in in_common
         }
         labels = {i: found for i, (found, _) in own.items()}
-        if len(together) > 1:
-            labels |= label_together(views, alignment, together, self.n_clusters_, rng)
-        if len(fused) > 1:
-            for i in set(fused) - set(together):
-                labels[i] = rename(labels[i], labels[alignment.template], alignment, i)
-        else:
+        for group, members in zip(groups, matched, strict=True):
+            if len(members) > 1:
+                labels |= label_together(views, group, members, self.n_clusters_, rng)
+            for i in set(group.trusted()) - set(members):
+                labels[i] = rename(labels[i], labels[group.template], group, i)
+        fused = tuple(alignment.trusted())
+        if len(fused) == 1:
             best = max(own, key=lambda i: own[i][1])
             # A refused view is doubted as much as the template it was tried with.
             doubts = np.where(alignment.trust < 0.5, alignment.trust, 0)
@@ -274,9 +278,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         return self._single_view_labels
 
 
-def matched_objects(
-    alignment: Alignment, fused: tuple[int, ...], n_clusters: int
-) -> tuple[int, ...]:
+def matched_objects(alignment: Alignment, n_clusters: int) -> tuple[int, ...]:
     """Find the views whose rows are matched object by object, the template among them.
 
     In others only the classes agree. Side by side with a stranger of its class a row
@@ -285,7 +287,10 @@ def matched_objects(
     """
     partner, template = alignment.permutations, alignment.template
     found, complete = {template}, has_partner(alignment, template)
-    for i in sorted(fused, key=lambda i: -np.count_nonzero(partner[i] >= 0)):
+    most_rows_first = sorted(
+        alignment.trusted(), key=lambda i: -np.count_nonzero(partner[i] >= 0)
+    )
+    for i in most_rows_first:
         left = complete & has_partner(alignment, i)
         enough = min(complete.sum() / 2, ENOUGH_PER_CLUSTER * n_clusters)
         sure = alignment.confidence[i][partner[i] >= 0].mean() > MATCHED_OBJECTS
