@@ -79,6 +79,7 @@ class FitCheckpoint:
         self._last: int | None = None
         self._next_at = 0.0  # when enough has been computed to write again
         self._listens = False
+        self._terminated_by: int | None = None
         if self.path is not None:
             _check_place(self.path)
             self._identity = identify(estimator, views, pairs)
@@ -126,9 +127,13 @@ class FitCheckpoint:
 
     def next_iterate(self, solver: Iterator[Any], course: Course) -> Any:
         """Let a solver go on to its next iterate, and keep milestones on the way."""
-        while isinstance(iterate := next(solver), Milestone):
+        while True:
+            if self._terminated_by is not None:
+                # What a signal raises is lost where C calls Python, as numba may.
+                raise Terminated(128 + self._terminated_by)
+            if not isinstance(iterate := next(solver), Milestone):
+                return iterate
             self.keep(course, iterate.state)
-        return iterate
 
     def keep(self, course: Course, state: Any) -> None:
         """Write how far the fit has come, unless it was written only just now.
@@ -161,7 +166,7 @@ class FitCheckpoint:
         if self.path is not None and in_main_thread:
             self._listens = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         if self._listens:
-            signal.signal(signal.SIGTERM, _terminate)
+            signal.signal(signal.SIGTERM, self._terminate)
         return self
 
     def __exit__(self, kind: Any, stop: BaseException | None, _: Any) -> None:
@@ -178,6 +183,10 @@ class FitCheckpoint:
             nowhere = self._last is None
             way_on = " before its first step." if nowhere else f"; {self._way_on()}"
             say(stopped + way_on, to=sys.stderr)
+
+    def _terminate(self, number: int, _: Any) -> None:
+        self._terminated_by = number
+        raise Terminated(128 + number)
 
     def _way_on(self) -> str:
         return (
@@ -224,7 +233,3 @@ def _check_place(path: Path) -> None:
             f"{'is write-protected' if folder.exists() else 'does not exist'}. Name a "
             "file in another folder."
         )
-
-
-def _terminate(number: int, _: Any) -> None:
-    raise Terminated(128 + number)

@@ -1,5 +1,6 @@
 """Fits that were stopped go on from their checkpoint, to the very same answer."""
 
+import ctypes
 import os
 import pickle
 import re
@@ -22,7 +23,7 @@ from scipy import sparse
 from unaligned import PAVuC, SAVuC, checkpoints
 from unaligned.base import ViewClusterer
 from unaligned.baselines import VuCG
-from unaligned.checkpoints import Course, FitCheckpoint
+from unaligned.checkpoints import Course, FitCheckpoint, Terminated
 from unaligned.kernels.devices import Torch
 from unaligned.known_pairs import check_aligned
 from unaligned.saving import read_whole, write_whole
@@ -438,6 +439,31 @@ def test_who_has_a_way_with_sigterm_keeps_it(path, killed_after):
         signal.signal(signal.SIGTERM, before)
     model.fit(blobs())
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_a_termination_that_is_lost_in_a_callback_of_c_is_heeded(path, monkeypatch):
+    lost = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    views = check_views(blobs())
+    model = PAVuC(3, **SETTINGS, checkpoint=path)
+    terminate = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGTERM))
+
+    def solver():
+        yield 1
+        terminate()
+        yield 2
+        yield 3
+
+    steps, reached = solver(), []
+    with (
+        pytest.raises(Terminated),
+        FitCheckpoint(model, views, check_aligned(None, views)) as checkpoint,
+    ):
+        while True:
+            reached.append(checkpoint.next_iterate(steps, None))
+    assert reached == [1, 2]
+    assert len(lost) == 1
 
 
 def test_a_thread_can_fit_with_a_checkpoint(path, killed_after):
