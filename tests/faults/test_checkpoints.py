@@ -455,15 +455,12 @@ def test_a_termination_that_is_lost_in_a_callback_of_c_is_heeded(path, monkeypat
         yield 2
         yield 3
 
-    steps, reached = solver(), []
-    with (
-        pytest.raises(Terminated),
-        FitCheckpoint(model, views, check_aligned(None, views)) as checkpoint,
-    ):
-        while True:
-            reached.append(checkpoint.next_iterate(steps, None))
-    assert reached == [1, 2]
-    assert len(lost) == 1
+    steps = solver()
+    with FitCheckpoint(model, views, check_aligned(None, views)) as checkpoint:
+        assert [checkpoint.next_iterate(steps, None) for _ in range(2)] == [1, 2]
+        assert len(lost) == 1
+        with pytest.raises(Terminated):
+            checkpoint.next_iterate(steps, None)
 
 
 def test_a_thread_can_fit_with_a_checkpoint(path, killed_after):

@@ -37,12 +37,7 @@ from unaligned.savuc.pairs_of_views import (
     null_score,
 )
 from unaligned.savuc.row_matching import Matching, match_rows
-from unaligned.savuc.trust import (
-    ENOUGH_AGREEMENT,
-    OF_OBJECTS,
-    agreement,
-    trust_in,
-)
+from unaligned.savuc.trust import OF_OBJECTS, agreement, is_confirmed, trust_in
 
 __all__ = ["Search", "Tried", "grow_groups", "match_groups", "try_pair"]
 
@@ -72,6 +67,8 @@ class Verdict(NamedTuple):
 
     best: PairFit
     trust: float
+    confirmed: bool
+    """Whether other searches came to the same result."""
     witness: PairFit | None
     """Another search that found something, where the gain does not speak for itself."""
 
@@ -294,14 +291,13 @@ def try_pair(
 def judge(fits: list[PairFit], n_rows: int) -> Verdict:
     """Tell the best of several searches and whether to trust it."""
     best = max(fits, key=lambda fit: fit.gain)
+    others = [fit for fit in fits if fit is not best and fit.gain > best.gain / 2]
     witness = max(
-        (fit for fit in fits if fit is not best and fit.gain > best.gain / 2),
-        key=lambda fit: agreement(best.cross, fit.cross),
-        default=None,
+        others, key=lambda fit: agreement(best.cross, fit.cross), default=None
     )
-    agree = 0.0 if witness is None else agreement(best.cross, witness.cross)
-    trust = trust_in(best.gain, n_rows, confirmed=agree > ENOUGH_AGREEMENT)
-    return Verdict(best, trust, witness if best.gain < OF_OBJECTS else None)
+    confirmed = is_confirmed([fit.cross for fit in (best, *others)])
+    trust = trust_in(best.gain, n_rows, confirmed)
+    return Verdict(best, trust, confirmed, witness if best.gain < OF_OBJECTS else None)
 
 
 def compare(matching: Matching, again: Matching) -> Matching:
