@@ -17,7 +17,13 @@ from unaligned.savuc.fusion import (
     spectral,
     weigh,
 )
-from unaligned.savuc.predictability import draw_halves, nearest, portray, predictability
+from unaligned.savuc.predictability import (
+    draw_halves,
+    nearest,
+    portray,
+    predictability,
+    told_by_length,
+)
 
 
 def rng(seed=0):
@@ -241,3 +247,20 @@ def test_caller_keeps_the_views_as_they_were():
     before = [X.copy() for X in Xs]
     fuse_views(Xs, 3, rng())
     assert all((kept == X).all() for X, kept in zip(Xs, before, strict=True))
+
+
+def test_clusters_are_not_how_deep_cells_were_sequenced():
+    draw = rng()
+    y = draw.randint(3, size=600)
+    profiles = draw.gamma(1, size=200) * np.exp(0.25 * draw.normal(size=(3, 200)))
+    depth = np.exp(0.8 * draw.normal(size=600))
+    counts = draw.poisson(0.5 * depth[:, None] * profiles[y])
+    labels, _ = cluster_view(counts, 3, rng())
+    assert clustering_accuracy(y, labels) > 0.7
+
+
+def test_clusters_that_differ_in_length_are_found():
+    y = np.arange(150) % 3
+    X = np.diag([1.0, 3, 9])[y] + 0.1 * rng().normal(size=(150, 3))
+    assert told_by_length(portray(X).lengths, y, 3) > 0.7
+    assert clustering_accuracy(y, cluster_view(X, 3, rng())[0]) == 1

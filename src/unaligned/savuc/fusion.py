@@ -38,6 +38,7 @@ from unaligned.savuc.predictability import (
     nearest,
     portray,
     predictability,
+    told_by_length,
 )
 from unaligned.savuc.shared_space import shared_directions
 
@@ -52,6 +53,10 @@ ABOUT_AS_GOOD = 0.01  # difference in score that matters between partitions
 CLEARLY_BETTER = 0.12
 N_MIXED = 20  # directions of Gaussian mixtures
 N_STARTS = 10  # of k-means
+# Slices by the length of rows are predicted well, and say nothing but how deep a cell
+# was sequenced, or how long a text is.
+MOSTLY = 0.5  # share of a partition that lengths tell, if it is one of those
+LESS = 0.2  # quality that it then loses
 SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
 
 # Every pool is made on one thread: its matrices are small, and sums come in one order.
@@ -152,9 +157,10 @@ def cluster_view(
     alike = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
     others = (alike.sum(axis=1) - np.diag(alike)) / (len(pool) - 1)
     quality = own + others
-    labels = pool[int(np.argmax(quality))]
-    labels = _extend([X], [np.arange(n)], [portrait], chosen, labels)
-    return labels, float(quality.max())
+    told = [told_by_length(portrait.lengths, labels, n_clusters) for labels in pool]
+    best = int(np.argmax(quality - LESS * (np.array(told) > MOSTLY)))
+    labels = _extend([X], [np.arange(n)], [portrait], chosen, pool[best])
+    return labels, float(quality[best])
 
 
 def _draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
