@@ -2,6 +2,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import combinations
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from made_findings import EVIL, N, make_findings
 
+from unaligned.alignment import Alignment
 from unaligned.report import render
 from unaligned.report.page import _part
 from unaligned.report.payload import pack_array, to_json
@@ -229,3 +231,15 @@ def test_the_scale_rises_or_falls_in_lightness_for_every_eye(theme):
         ]
         steps = np.diff(ends)
         assert (steps > 0.08).all() or (steps < -0.08).all(), vision
+
+
+def test_what_colours_mean_among_views_that_are_aligned_apart():
+    findings = make_findings()
+    text = " ".join(Page(render(findings)).text.split())
+    assert "nothing about the same colour elsewhere." in text
+    rows, sure = [np.arange(N)] * 3, [np.ones(N)] * 3
+    apart = Alignment(1, rows, sure, np.array([0, 1, 0.9]))
+    text = " ".join(Page(render(replace(findings, apart=[apart]))).text.split())
+    assert (
+        "elsewhere, except among views that are aligned apart, with each other" in text
+    )
