@@ -249,14 +249,22 @@ def test_caller_keeps_the_views_as_they_were():
     assert all((kept == X).all() for X, kept in zip(Xs, before, strict=True))
 
 
+def sequenced(n=600, k=3, n_views=2, seed=0):
+    """Counts of cells of k types in some views; how deep a cell is read, all share."""
+    draw = rng(seed)
+    y, depth = draw.randint(k, size=n), np.exp(0.8 * draw.normal(size=n))
+    counts = []
+    for _ in range(n_views):
+        profiles = draw.gamma(1, size=200) * np.exp(0.25 * draw.normal(size=(k, 200)))
+        counts.append(draw.poisson(0.5 * depth[:, None] * profiles[y]))
+    return counts, y
+
+
 def test_clusters_are_not_how_deep_cells_were_sequenced():
-    draw = rng()
-    y = draw.randint(3, size=600)
-    profiles = draw.gamma(1, size=200) * np.exp(0.25 * draw.normal(size=(3, 200)))
-    depth = np.exp(0.8 * draw.normal(size=600))
-    counts = draw.poisson(0.5 * depth[:, None] * profiles[y])
-    labels, _ = cluster_view(counts, 3, rng())
-    assert clustering_accuracy(y, labels) > 0.7
+    Xs, y = sequenced()
+    for X in Xs:
+        assert clustering_accuracy(y, cluster_view(X, 3, rng())[0]) > 0.7
+    assert clustering_accuracy(y, fuse_views(Xs, 3, rng())) > 0.8
 
 
 def test_clusters_that_differ_in_length_are_found():

@@ -53,10 +53,8 @@ ABOUT_AS_GOOD = 0.01  # difference in score that matters between partitions
 CLEARLY_BETTER = 0.12
 N_MIXED = 20  # directions of Gaussian mixtures
 N_STARTS = 10  # of k-means
-# Slices by the length of rows are predicted well, and say nothing but how deep a cell
-# was sequenced, or how long a text is.
-MOSTLY = 0.5  # share of a partition that lengths tell, if it is one of those
-LESS = 0.2  # quality that it then loses
+ALLOWED = 0.4  # share of a partition that the lengths of rows may tell
+LESS_APPEAL, LESS_QUALITY = 5.0, 1.0  # what it loses by what they tell beyond that
 SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
 
 # Every pool is made on one thread: its matrices are small, and sums come in one order.
@@ -108,7 +106,8 @@ def _consensus(
     half = draw_halves(len(portraits[0].plain.points), rng)
 
     def score(labels: Labels) -> float:
-        return appeal(portraits, labels, n_clusters, half)
+        less = LESS_APPEAL * mere_length(portraits, labels, n_clusters)
+        return appeal(portraits, labels, n_clusters, half) - less
 
     @one_thread
     def draw(rng: np.random.RandomState) -> tuple[list[Labels], list[float]]:
@@ -157,8 +156,8 @@ def cluster_view(
     alike = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
     others = (alike.sum(axis=1) - np.diag(alike)) / (len(pool) - 1)
     quality = own + others
-    told = [told_by_length(portrait.lengths, labels, n_clusters) for labels in pool]
-    best = int(np.argmax(quality - LESS * (np.array(told) > MOSTLY)))
+    less = [LESS_QUALITY * mere_length([portrait], p, n_clusters) for p in pool]
+    best = int(np.argmax(quality - less))
     labels = _extend([X], [np.arange(n)], [portrait], chosen, pool[best])
     return labels, float(quality[best])
 
@@ -204,6 +203,16 @@ def appeal(
     """
     q = [predictability(portrait, labels, n_clusters, half) for portrait in portraits]
     return float(np.mean(np.log(q) - 0.5 * np.log1p(-np.array(q))))
+
+
+def mere_length(portraits: list[Portrait], labels: Labels, n_clusters: int) -> float:
+    """How far a partition is just one of short and of long rows.
+
+    All views predict it well, and it says nothing but how deep a cell was sequenced, or
+    how long a text is. Some of it is forgiven: true clusters differ in length, too.
+    """
+    told = [told_by_length(p.lengths, labels, n_clusters) for p in portraits]
+    return max(0.0, float(np.mean(told)) - ALLOWED)
 
 
 def weigh(scores: list[float]) -> Array:
