@@ -8,6 +8,7 @@ from conftest import ROOT
 from scipy import sparse
 
 from unaligned import SAVuC, align
+from unaligned.alignment import Alignment
 from unaligned.datasets import load, load_digits_views, unalign
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import (
@@ -15,6 +16,7 @@ from unaligned.metrics import (
     category_alignment_rate,
     instance_alignment_rate,
 )
+from unaligned.savuc.align import told_through
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.groups import alone, known_between, merge
 from unaligned.savuc.joint import compare, judge
@@ -318,3 +320,36 @@ def test_views_that_belong_together_are_labelled_together(two_groups):
     labels = model.view_labels_
     np.testing.assert_array_equal(labels[1][one], labels[3][other])
     assert len(one) > 300
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_alignment_is_the_same_through_another_view(seed):
+    rng = np.random.RandomState(seed)
+    sizes = [9, 8, 7, 6]
+    views = check_views([rng.normal(size=(n, 2)) for n in sizes])
+    rows = [np.arange(9)]
+    for n in sizes[1:]:
+        matched = rng.permutation(np.r_[rng.permutation(n), -np.ones(9 - n, int)])
+        rows.append(matched)
+    # Row 0 of view 1 is known to be row 3 of view 2, whoever was beside them.
+    known = check_aligned({(1, 2): [(0, 3)]}, views)
+    sure = [np.where(at >= 0, rng.uniform(size=9), 0.0) for at in rows]
+    sure[0][:] = 1
+    trust = np.array([1, 0.9, 0.7, 0.2])
+    found = Alignment(0, rows, sure, trust, views.names)
+    told = told_through(1, found, views, known)
+    assert told.template == 1
+    np.testing.assert_array_equal(told.trust, [0.9, 1, 0.7, 0.2])
+    assert [len(at) for at in told.permutations] == [8] * 4
+    assert (told.permutations[3] == -1).all()  # it is not trusted
+    assert told.permutations[2][0] == 3
+    assert told.confidence[2][0] == 1
+    before = {tuple(pair) for pair in found.pairs(1, 2) if pair[0] != 0}
+    before -= {pair for pair in before if pair[1] == 3}
+    assert {tuple(pair) for pair in told.pairs(1, 2)} == before | {(0, 3)}
+    assert {tuple(pair) for pair in told.pairs(0, 1)} == {
+        tuple(pair) for pair in found.pairs(0, 1)
+    }
+    for at, old in enumerate(told.permutations[0]):
+        if old >= 0:
+            assert told.confidence[0][at] == sure[1][old]

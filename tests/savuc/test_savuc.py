@@ -164,3 +164,19 @@ def test_known_partners_of_views_that_share_no_row():
         assert_array_equal(labels[i], labels[0][rows])  # one class, one name
     assert np.isfinite(model.embedding_).all()
     assert model.transform(Xs[2], view=2).shape[1] == model.embedding_.shape[1]
+
+
+def test_where_half_of_the_rows_have_no_partner_the_template_is_the_clearest_view():
+    rng = np.random.RandomState(0)
+    y = np.arange(200) % 4
+    clear = 4 * rng.normal(size=(4, 6))[y] + rng.normal(size=(200, 6))
+    noise = rng.normal(size=(200, 6)) + 0.1 * y[:, None]
+    known = {(0, 1): np.column_stack([np.arange(100), np.arange(100)])}
+    model = SAVuC(4, effort="quick", random_state=0)
+    model.fit([noise, clear], aligned=known)
+    assert model.fused_views_ == (0, 1)
+    assert model.template_ == 1
+    assert_array_equal(model.alignment_.permutations[0][:100], np.arange(100))
+    assert clustering_scores(y, model.view_labels_[1])["acc"] > 0.9
+    partners = model.view_labels_[0][:100], model.view_labels_[1][:100]
+    assert_array_equal(*partners)

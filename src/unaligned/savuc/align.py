@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from unaligned.alignment import Alignment
 from unaligned.checkpoints import Milestone
 from unaligned.kernels.devices import Cores, spawn
+from unaligned.kernels.matching import invert
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.parameters import POSITIVE
@@ -25,7 +26,14 @@ from unaligned.savuc.joint import Search, grow_groups, match_groups
 from unaligned.savuc.pairs_of_views import PairFit
 from unaligned.views import Views, check_views, label
 
-__all__ = ["EFFORTS", "align", "align_checked", "memory_need", "only_known"]
+__all__ = [
+    "EFFORTS",
+    "align",
+    "align_checked",
+    "memory_need",
+    "only_known",
+    "told_through",
+]
 
 # Placements of anchors; population, generations, children and candidates of each;
 # crossings of candidates; and how often to search anew.
@@ -241,3 +249,24 @@ def only_known(template: int, trust: Any, views: Views, pairs: KnownPairs) -> Al
         confidence.append((rows >= 0).astype(np.float64))
     trust = np.where(np.arange(len(views)) == template, 1.0, trust)
     return Alignment(template, permutations, confidence, trust, views.names)
+
+
+def told_through(
+    template: int, alignment: Alignment, views: Views, pairs: KnownPairs
+) -> Alignment:
+    """Tell an alignment through another of the views that it trusts.
+
+    Who has no partner in the old template has none, unless it is known.
+    """
+    at = invert(alignment.permutations[template], views.n_rows[template])
+    sure = np.where(at >= 0, alignment.confidence[template][at], 0.0)
+    trust = np.minimum(alignment.trust, alignment.trust[template])
+    told = only_known(template, trust, views, pairs)
+    for i in alignment.trusted():
+        if i != template:
+            rows = np.where(at >= 0, alignment.permutations[i][at], -1)
+            free = told.permutations[i] < 0
+            free &= ~np.isin(rows, told.permutations[i][~free])
+            told.permutations[i][free] = rows[free]
+            told.confidence[i][free] = (sure * alignment.confidence[i][at])[free]
+    return replace(told, others=alignment.others)

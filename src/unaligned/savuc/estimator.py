@@ -15,7 +15,13 @@ from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClustere
 from unaligned.checkpoints import CHECKPOINT, Milestone
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
-from unaligned.savuc.align import EFFORTS, align_steps, memory_need, only_known
+from unaligned.savuc.align import (
+    EFFORTS,
+    align_steps,
+    memory_need,
+    only_known,
+    told_through,
+)
 from unaligned.savuc.fusion import cluster_view, fuse_views
 from unaligned.savuc.predictability import fit_labeller
 from unaligned.savuc.shared_space import (
@@ -32,6 +38,7 @@ Labels = NDArray[np.intp]
 
 MATCHED_OBJECTS = 0.3  # mean confidence of matches of one object, not just one class
 DOUBTFUL = 0.1  # confidence below which a match is wrong more often than right
+SURE = 0.95  # trust above which all rows have partners, and any template will do
 ENOUGH_PER_CLUSTER = 10  # rows that are in all views, to cluster views together
 
 
@@ -86,8 +93,9 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     single_view_labels_ : list of ndarray
         Clusters of each view from its own structure alone: what fusion has to beat.
     template_ : int
-        The view that the others were aligned to; where none can be, the one whose own
-        clusters are predicted best from it and agree best between recipes.
+        The view that the others were aligned to; where none can be, or only what was
+        known, the one whose own clusters are predicted best from it and agree best
+        between recipes.
     alignment_ : Alignment
         Row correspondence, confidence and trust.
     embedding_ : ndarray of shape (rows of the template, n_directions)
@@ -175,6 +183,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         alignment, geometries = yield from align_steps(
             views, pairs, self.effort, self.time_limit, rng, self.verbose, reached
         )
+        alignment = self._choose_template(alignment, views, pairs, rng)
         groups = [alignment, *alignment.others]
         matched = [matched_objects(group, self.n_clusters_) for group in groups]
         in_common = {i for views in matched if len(views) > 1 for i in views}
@@ -201,6 +210,30 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         space, embedding = find_space(geometries, alignment, fused)
         state = State(alignment, view_labels, fused, space, embedding)
         yield Iterate(state, None, converged=True)
+
+    def _choose_template(
+        self,
+        alignment: Alignment,
+        views: Views,
+        pairs: KnownPairs,
+        rng: np.random.RandomState,
+    ) -> Alignment:
+        """Tell the alignment through the clearest view, where it matters.
+
+        Where half of the pairs are known and the others not to be found, half of the
+        rows are labelled by what their own view shows: the template should be the view
+        that shows most.
+        """
+        fused = alignment.trusted()
+        if len(fused) == 1 or alignment.trust[fused].min() > SURE:
+            return alignment
+        clear = {
+            i: cluster_view(views.arrays[i], self.n_clusters_, rng)[1] for i in fused
+        }
+        best = max(clear, key=lambda i: clear[i])
+        if best == alignment.template:
+            return alignment
+        return told_through(best, alignment, views, pairs)
 
     def _describe(
         self, state: State, views: Views, pairs: KnownPairs, seed: int
