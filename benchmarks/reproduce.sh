@@ -28,5 +28,5 @@ bench figure4 --datasets $exact --shuffles 3 "${options[@]}"
 bench figure5 --datasets $exact "${options[@]}"
 bench figure6 --datasets $exact,$others,$large "${options[@]}"
 bench table5 --datasets $exact --grid-shuffles 0 --shuffles 3 "${options[@]}"
-bench scaling --time-limit 60 "${options[@]}"
+bench scaling --time-limit 300 "${options[@]}"
 python -m benchmarks.reproduction
