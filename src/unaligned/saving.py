@@ -9,6 +9,7 @@ file is long.
 """
 
 import dataclasses
+import inspect
 import json
 import math
 import os
@@ -338,7 +339,8 @@ class Reader:
         if name not in RECORDS:
             raise ValueError(f"it holds a {name!r}, which is unknown")
         cls = getattr(import_module(RECORDS[name]), name)
-        if set(fields) != set(fields_of(cls)):
+        # What came later has a default, which says that there was none of it.
+        if not set(needed_by(cls)) <= set(fields) <= set(fields_of(cls)):
             raise ValueError(f"{name} had other fields when it was saved")
         return cls(**{field: self.unpack(tree) for field, tree in fields.items()})
 
@@ -385,3 +387,13 @@ def fields_of(record: Any) -> tuple[str, ...]:
     if dataclasses.is_dataclass(record):
         return tuple(field.name for field in dataclasses.fields(record))
     return tuple(record._fields)
+
+
+def needed_by(record: Any) -> tuple[str, ...]:
+    """Names of those fields that have no default."""
+    parameters = inspect.signature(record).parameters
+    return tuple(
+        name
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty
+    )

@@ -35,6 +35,7 @@ from unaligned.savuc.predictability import (
     fit_labeller,
     information,
     leading,
+    log_lengths,
     nearest,
     portray,
     predictability,
@@ -94,19 +95,24 @@ def fuse_views(
     chosen = _draw_rows(n, n_clusters, rng)
     cores = Cores()
     with cores.busy():
-        portraits = [portray(X[at[chosen]]) for X, at in zip(views, rows, strict=True)]
-        labels = _consensus(portraits, n_clusters, rng, cores)
+        drawn = [X[at[chosen]] for X, at in zip(views, rows, strict=True)]
+        portraits, lengths = [*map(portray, drawn)], [*map(log_lengths, drawn)]
+        labels = _consensus(portraits, lengths, n_clusters, rng, cores)
         return _extend(views, rows, portraits, chosen, labels)
 
 
 def _consensus(
-    portraits: list[Portrait], n_clusters: int, rng: np.random.RandomState, cores: Cores
+    portraits: list[Portrait],
+    lengths: list[Array],
+    n_clusters: int,
+    rng: np.random.RandomState,
+    cores: Cores,
 ) -> Labels:
     """Ask those partitions of all pools that every view predicts well."""
     half = draw_halves(len(portraits[0].plain.points), rng)
 
     def score(labels: Labels) -> float:
-        less = LESS_APPEAL * mere_length(portraits, labels, n_clusters)
+        less = LESS_APPEAL * mere_length(lengths, labels, n_clusters)
         return appeal(portraits, labels, n_clusters, half) - less
 
     @one_thread
@@ -156,7 +162,8 @@ def cluster_view(
     alike = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
     others = (alike.sum(axis=1) - np.diag(alike)) / (len(pool) - 1)
     quality = own + others
-    less = [LESS_QUALITY * mere_length([portrait], p, n_clusters) for p in pool]
+    lengths = [log_lengths(X[chosen])]
+    less = [LESS_QUALITY * mere_length(lengths, labels, n_clusters) for labels in pool]
     best = int(np.argmax(quality - less))
     labels = _extend([X], [np.arange(n)], [portrait], chosen, pool[best])
     return labels, float(quality[best])
@@ -205,13 +212,13 @@ def appeal(
     return float(np.mean(np.log(q) - 0.5 * np.log1p(-np.array(q))))
 
 
-def mere_length(portraits: list[Portrait], labels: Labels, n_clusters: int) -> float:
+def mere_length(lengths: list[Array], labels: Labels, n_clusters: int) -> float:
     """How far a partition is just one of short and of long rows.
 
     All views predict it well, and it says nothing but how deep a cell was sequenced, or
     how long a text is. Some of it is forgiven: true clusters differ in length, too.
     """
-    told = [told_by_length(p.lengths, labels, n_clusters) for p in portraits]
+    told = [told_by_length(of_view, labels, n_clusters) for of_view in lengths]
     return max(0.0, float(np.mean(told)) - ALLOWED)
 
 

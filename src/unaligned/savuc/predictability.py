@@ -78,8 +78,6 @@ class Portrait(NamedTuple):
 
     plain: Look
     standard: Look
-    lengths: Array
-    """Logarithm of the length of every row, which no look shows."""
 
     @property
     def looks(self) -> tuple[Look, Look]:
@@ -93,8 +91,7 @@ def portray(X: Any) -> Portrait:
     mean, deviation = column_moments(X)
     scale = np.where(deviation > 0, deviation, np.inf)
     nothing, ones = np.zeros(X.shape[1]), np.ones(X.shape[1])
-    lengths = np.log(row_lengths(X, nothing, ones))
-    return Portrait(_look(X, nothing, ones), _look(X, mean, scale), lengths)
+    return Portrait(_look(X, nothing, ones), _look(X, mean, scale))
 
 
 def as_floats(X: Any) -> Any:
@@ -186,6 +183,12 @@ def information(one: Labels, other: Labels, n_clusters: int) -> float:
     there = joint > 0
     shared = np.sum(joint[there] * np.log(joint[there] / apart[there]))
     return float(max(shared, 0.0) / np.log(n_clusters))
+
+
+def log_lengths(X: Any) -> Array:
+    """Logarithm of the length of every row, which no portrait shows."""
+    d = X.shape[1]
+    return np.asarray(np.log(row_lengths(as_floats(X), np.zeros(d), np.ones(d))))
 
 
 def told_by_length(lengths: Array, labels: Labels, n_clusters: int) -> float:
