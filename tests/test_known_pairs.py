@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -151,3 +153,27 @@ def test_found_pairs_never_contradict_known_ones():
     assert pairs == {0: 3, 2: 0}
     assert [*zip(*joined.between(1, 2), strict=True)] == [(2, 2)]
     assert joined.between(0, 2)[0].size == 0
+
+
+def test_pairs_found_in_two_groups_of_views_are_not_mixed():
+    views = check_views([np.ones((3, 2))] * 4)
+    rows = [np.arange(3), np.array([2, 0, 1])] * 2
+    nobody, sure = np.full(3, -1), [np.ones(3)] * 4
+    apart = Alignment(
+        1, [nobody, rows[0], nobody, rows[1]], sure, np.array([0, 1, 0, 1])
+    )
+    found = Alignment(
+        0,
+        [rows[0], nobody, rows[1], nobody],
+        sure,
+        np.array([1, 0, 1, 0]),
+        others=[apart],
+    )
+    joined = check_aligned(None, views).with_found(found)
+    told = {
+        (i, j): [*zip(*joined.between(i, j), strict=True)]
+        for i, j in combinations(range(4), 2)
+    }
+    together = [(0, 2), (1, 0), (2, 1)]
+    assert told.pop((0, 2)) == told.pop((1, 3)) == together
+    assert not any(told.values())

@@ -73,19 +73,27 @@ class KnownPairs:
 
     def with_found(self, found: Alignment) -> "KnownPairs":
         """Add the trusted pairs of an alignment where nothing was known before."""
-        template = found.template
+        pairs = self._with_group(found)
+        for group in found.others:
+            pairs = pairs._with_group(group)
+        return pairs
+
+    def _with_group(self, group: Alignment) -> "KnownPairs":
+        """Add the pairs of those views that are trusted beside one template."""
+        template = group.template
         numbers = self.identities[template].copy()
         unknown = numbers < 0
         first = 1 + max(int(ids.max(initial=-1)) for ids in self.identities)
         numbers[unknown] = first + np.flatnonzero(unknown)
         identities = [ids.copy() for ids in self.identities]
         identities[template] = numbers
-        for (_, i), pairs in found.trusted_pairs().items():
-            rows_t, rows_i = pairs.T
-            new = (self.identities[i][rows_i] < 0) & ~np.isin(
-                numbers[rows_t], self.identities[i]
-            )
-            identities[i][rows_i[new]] = numbers[rows_t[new]]
+        for i in group.trusted():
+            if i != template:
+                rows_t, rows_i = group.pairs(template, i).T
+                new = (self.identities[i][rows_i] < 0) & ~np.isin(
+                    numbers[rows_t], self.identities[i]
+                )
+                identities[i][rows_i[new]] = numbers[rows_t[new]]
         return KnownPairs(identities)
 
 
