@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Alignment"]
+__all__ = ["TRUSTED", "Alignment"]
 
 Indices = NDArray[np.intp]
+
+TRUSTED = 0.5  # the trust from which a view counts as aligned, in all of the library
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Alignment:
         matched = (rows_i >= 0) & (rows_j >= 0)
         return np.column_stack([rows_i[matched], rows_j[matched]])
 
-    def trusted(self, at_least: float = 0.5) -> list[int]:
+    def trusted(self, at_least: float = TRUSTED) -> list[int]:
         """List the views that can be trusted, the template among them.
 
         Parameters
@@ -96,7 +98,9 @@ class Alignment:
         """
         return [int(i) for i in np.flatnonzero(self.trust >= at_least)]
 
-    def trusted_pairs(self, at_least: float = 0.5) -> dict[tuple[int, int], Indices]:
+    def trusted_pairs(
+        self, at_least: float = TRUSTED
+    ) -> dict[tuple[int, int], Indices]:
         """Pairs of the views that can be trusted, ready to be passed on as ``aligned``.
 
         Parameters

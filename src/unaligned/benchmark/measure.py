@@ -132,7 +132,7 @@ def alignment_of(model: Any, shuffled: Any) -> dict[str, Any]:
         "same_class": round(100 * float(np.mean(rates)), 3) if rates else None,
         "by_chance": round(100 * float(np.mean(chances)), 3),
         "matched": round(float(np.mean(list(matched.values()))), 4),
-        "trusted_views": sum(bool(alignment.trust[i] >= 0.5) for i in others),
+        "trusted_views": len(set(alignment.trusted()) - {t}),
     }
 
 

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from sklearn.exceptions import ConvergenceWarning
 
+from unaligned.alignment import TRUSTED
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.metrics import (
     category_alignment_chance,
@@ -55,7 +56,7 @@ def demo(seed: int) -> None:
     best = max(singles, key=lambda scores: scores["acc"])
     console.print(_table(results, best))
     trust = zip(digits.view_names, models[OURS].alignment_.trust, strict=True)
-    refused = [name for name, trusted in trust if trusted < 0.5]
+    refused = [name for name, trusted in trust if trusted < TRUSTED]
     console.print(_verdict(results, refused))
 
 

@@ -17,8 +17,6 @@ from unaligned.report.rows import Column, check_columns, check_ids
 
 __all__ = ["Findings", "Parameter", "ViewFindings", "gather"]
 
-TRUSTED = 0.5  # the trust from which a view counts as aligned, in all of the library
-
 PACKAGES = ("unaligned", "numpy", "scipy", "scikit-learn")
 
 

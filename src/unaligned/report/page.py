@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from unaligned.alignment import TRUSTED
 from unaligned.report.curve import draw_curve
-from unaligned.report.findings import TRUSTED, Findings
+from unaligned.report.findings import Findings
 from unaligned.report.payload import to_json
 from unaligned.report.verdict import judge, mood, standing
 

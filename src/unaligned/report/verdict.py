@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unaligned.report.findings import TRUSTED, Findings, ViewFindings
+from unaligned.alignment import TRUSTED
+from unaligned.report.findings import Findings, ViewFindings
 
 __all__ = ["Verdict", "judge", "mood", "standing"]
 
@@ -50,10 +51,10 @@ def standing(view: ViewFindings, findings: Findings) -> str:
     """Say where one view stands, in a word or two."""
     if view is findings.views[findings.template]:
         return "Template"
-    if findings.trust_is_measured and view.trust < TRUSTED:
-        return "Aligned apart" if _is_apart(view, findings) else "Not aligned"
     if findings.trust_is_measured:
-        return "Aligned"
+        if view.trust >= TRUSTED:
+            return "Aligned"
+        return "Aligned apart" if _is_apart(view, findings) else "Not aligned"
     if view.trust == 1:
         return "Known"
     if view.trust == 0:

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unaligned.alignment import Alignment
+from unaligned.alignment import TRUSTED, Alignment
 from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT, Milestone
 from unaligned.known_pairs import KnownPairs
@@ -186,7 +186,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         alignment = self._choose_template(alignment, views, pairs, rng)
         groups = [alignment, *alignment.others]
         matched = [matched_objects(group, self.n_clusters_) for group in groups]
-        in_common = {i for views in matched if len(views) > 1 for i in views}
+        in_common = {i for members in matched if len(members) > 1 for i in members}
         own = {
             i: cluster_view(views.arrays[i], self.n_clusters_, rng)
             for i in range(len(views))
@@ -202,7 +202,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         if len(fused) == 1:
             best = max(own, key=lambda i: own[i][1])
             # A refused view is doubted as much as the template it was tried with.
-            doubts = np.where(alignment.trust < 0.5, alignment.trust, 0)
+            doubts = np.where(alignment.trust < TRUSTED, alignment.trust, 0)
             doubts[alignment.template] = doubts.max()
             alignment = only_known(best, doubts, views, pairs)
             fused = (best,)

@@ -155,14 +155,14 @@ def cluster_view(
     if n_clusters <= 1:
         return np.zeros(n, dtype=np.intp), 1.99
     chosen = _draw_rows(n, n_clusters, rng)
-    portrait = portray(X[chosen])
+    drawn = X[chosen]
+    portrait, lengths = portray(drawn), [log_lengths(drawn)]
     half = draw_halves(len(chosen), rng)
     pool = [*_own_partitions(portrait, n_clusters, rng)]
     own = [predictability(portrait, labels, n_clusters, half) for labels in pool]
     alike = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
     others = (alike.sum(axis=1) - np.diag(alike)) / (len(pool) - 1)
     quality = own + others
-    lengths = [log_lengths(X[chosen])]
     less = [LESS_QUALITY * mere_length(lengths, labels, n_clusters) for labels in pool]
     best = int(np.argmax(quality - less))
     labels = _extend([X], [np.arange(n)], [portrait], chosen, pool[best])

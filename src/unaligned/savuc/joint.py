@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
+from unaligned.alignment import TRUSTED
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.kernels.matching import invert
 from unaligned.known_pairs import KnownPairs
@@ -251,7 +252,7 @@ def join_groups(
 
     found = try_pair(one.geometry, other.geometry, search, rng, known, report)
     trust = max(found.trust, share)
-    if trust < 0.5:
+    if trust < TRUSTED:
         return None
     fine = one.geometry.fine, other.geometry.fine
     matching = match_rows(found.best.cross, *fine, known)
@@ -280,7 +281,7 @@ def try_pair(
         trust = verdict.trust
         if report is not None:
             report(verdict.best, trust)
-        unclear = trust < SURE and trust_in(verdict.best.gain, n) > 0.5
+        unclear = trust < SURE and trust_in(verdict.best.gain, n) > TRUSTED
         given_up = trust < HOPELESS and len(fits) >= PATIENCE
         certain = trust > SURE and (verdict.best.gain > OF_OBJECTS or len(fits) > 1)
         if certain or given_up or time.monotonic() > search.deadline:

@@ -204,8 +204,7 @@ def vouched_views(model: Any) -> list[int]:
     The labels of other views are guesses by the model's own account, and it should not
     be judged by them.
     """
-    trusted = np.flatnonzero(model.alignment_.trust >= 0.5)
-    return sorted({int(model.template_), *map(int, trusted)})
+    return sorted({int(model.template_), *model.alignment_.trusted()})
 
 
 def _agreement(one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
