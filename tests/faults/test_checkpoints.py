@@ -27,7 +27,7 @@ from unaligned.checkpoints import Course, FitCheckpoint, Terminated
 from unaligned.kernels.devices import Torch
 from unaligned.known_pairs import check_aligned
 from unaligned.saving import read_whole, write_whole
-from unaligned.savuc import fusion, joint
+from unaligned.savuc import joint, recipes
 from unaligned.views import check_views
 
 SETTINGS = {"n_init": 2, "random_state": 0, "max_iter": 9, "tol": 0}
@@ -134,7 +134,7 @@ def test_an_alignment_goes_on_to_the_same_answer(
 ):
     """Known pairs make groups of two and three views; the fourth is refused."""
     known = {(0, 1): [[i, i] for i in range(50)], (0, 3): [[i, i] for i in range(40)]}
-    monkeypatch.setattr(fusion, "N_STARTS", 1)
+    monkeypatch.setattr(recipes, "N_STARTS", 1)
     tried = []
 
     def counted(*arguments, join=joint.join_groups):

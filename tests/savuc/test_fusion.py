@@ -6,16 +6,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from unaligned.metrics import clustering_accuracy
 from unaligned.savuc.fusion import (
-    _fused_partitions,
-    _own_partitions,
     appeal,
     cluster_view,
     cut_tree,
     fuse_views,
-    graph_of,
     memberships,
     mere_length,
-    spectral,
     weigh,
 )
 from unaligned.savuc.predictability import (
@@ -25,6 +21,7 @@ from unaligned.savuc.predictability import (
     portray,
     predictability,
 )
+from unaligned.savuc.recipes import fused_partitions, graph_of, own_partitions, spectral
 
 
 def rng(seed=0):
@@ -109,8 +106,8 @@ def test_beyond_fifteen_hundred_rows():
 def test_the_pool_has_as_many_partitions_as_specified():
     Xs, y = make_blobs(spread=2)
     portraits = [portray(X) for X in Xs]
-    assert len([*_own_partitions(portraits[0], 3, rng())]) == 7
-    assert len(fused := [*_fused_partitions(portraits, 3, rng())]) == 29
+    assert len([*own_partitions(portraits[0], 3, rng())]) == 7
+    assert len(fused := [*fused_partitions(portraits, 3, rng())]) == 29
     assert min(adjusted_rand_score(y, labels) for labels in fused) > 0.3
 
 
@@ -200,7 +197,7 @@ def test_spectral_survives_an_eigensolver_that_gives_up(monkeypatch):
         raise ArpackNoConvergence("no", np.empty(0), np.empty((0, 0)))
 
     X, y = make_blobs(n=400)[0][0], np.arange(400) % 3
-    monkeypatch.setattr("unaligned.savuc.fusion.eigsh", gives_up)
+    monkeypatch.setattr("unaligned.savuc.recipes.eigsh", gives_up)
     assert clustering_accuracy(y, spectral(graph_of(nearest(X)), 3, rng())) == 1
 
 

@@ -22,7 +22,7 @@ from tests.conftest import ROOT, make_blobs
 from unaligned.datasets import unalign
 from unaligned.estimators import ESTIMATORS
 from unaligned.kernels import blocks, matching_blocks
-from unaligned.savuc import fusion
+from unaligned.savuc import recipes
 
 DEEP = ("PVC", "MvCLN")  # they have no numbers without torch, nor without known pairs
 SHALLOW = [name for name in ESTIMATORS if name not in DEEP]
@@ -139,7 +139,7 @@ def fit(cls, Xs, k, aligned=None, **parameters):
 def test_no_iteration_leaves_anything_but_numbers(name, aligned, monkeypatch):
     if name in DEEP and aligned is None:
         pytest.skip("has nothing to learn from")
-    monkeypatch.setattr(fusion, "N_STARTS", 1)  # SAVuC's, to be quick
+    monkeypatch.setattr(recipes, "N_STARTS", 1)  # SAVuC's, to be quick
     told = {}
     for edge, (Xs, k) in EDGES.items():
         try:
