@@ -123,6 +123,7 @@ def same_as_on_the_cpu(iterations=3):
 def stages():
     """Tell where the time of an iteration goes."""
     names = (
+        "update_projections",
         "update_anchors",
         "partner_rows",
         "sweep_side_by_side",
@@ -132,7 +133,7 @@ def stages():
     )
     originals = {name: getattr(iteration, name) for name in names}
     for size_name, size in SIZES.items():
-        spent = dict.fromkeys((*names, "update_projection"), 0.0)
+        spent = dict.fromkeys(names, 0.0)
 
         def timed(name, function, spent=spent):
             def run(*arguments):
@@ -162,17 +163,6 @@ def stages():
         finally:
             for name, function in originals.items():
                 setattr(iteration, name, function)
-        project = timed(
-            "update_projection",
-            lambda posed=posed, state=state: posed.device.map(
-                iteration.update_projection,
-                state.moments,
-                [state.anchors] * len(state.moments),
-            ),
-        )
-        for _ in range(10):
-            with posed.device.busy():
-                project()
         tell(
             part="stages",
             size=size_name,

@@ -66,7 +66,7 @@ def test_projection_beats_random_orthonormal_ones(rng, latent):
     X, G = rng.normal(size=(30, 5)), simplex_rows(rng, 30, 4)
     A, w = rng.normal(size=(4, latent)), rng.uniform(size=30)
     moments = updates.view_moments(X, w, G)
-    Q = updates.update_projection(moments, A)
+    (Q,) = updates.update_projections([moments], A)
     B = X.T @ np.diag(w) @ G @ A  # Eq. 10's B_i with Λ as a matrix
     best = np.trace(Q.T @ B)
     for _ in range(200):

@@ -23,7 +23,7 @@ from unaligned.pavuc.updates import (
     objective,
     reweight_rows,
     update_anchors,
-    update_projection,
+    update_projections,
     update_view_weights,
     view_errors,
 )
@@ -111,7 +111,7 @@ def iterate(problem: Problem, state: State) -> None:
             problem, state.permutations, draft.template
         )
     strengths = state.weights**problem.alpha
-    draft.projections = [update_projection(M, state.anchors) for M in state.moments]
+    draft.projections = update_projections(state.moments, state.anchors)
     draft.anchors = update_anchors(strengths, state.moments, draft.projections)
     sweep_views(problem, draft, strengths)
     vars(state).update(vars(draft))  # so that a pass interrupted leaves no trace

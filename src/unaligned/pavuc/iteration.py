@@ -31,7 +31,7 @@ from unaligned.pavuc.updates import (
     reweight_rows,
     row_residuals,
     update_anchors,
-    update_projection,
+    update_projections,
     update_view_weights,
     view_errors,
     view_moments,
@@ -205,9 +205,7 @@ def one_iteration(problem: Problem, state: State) -> State:
     if template != state.template:
         permutations = beside_template(problem, permutations, template)
     strengths = state.weights**problem.alpha
-    projections = problem.device.map(
-        update_projection, state.moments, [state.anchors] * v
-    )
+    projections = update_projections(state.moments, state.anchors, problem.device.map)
     anchors = update_anchors(strengths, state.moments, projections)
 
     graphs, residuals, moments = sweep_side_by_side(

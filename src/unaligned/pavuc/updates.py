@@ -32,7 +32,7 @@ from scipy import sparse
 from unaligned.kernels.blocks import row_blocks, row_parts
 from unaligned.kernels.devices import on_host
 from unaligned.kernels.matching import extend_matching, matching_confidence
-from unaligned.kernels.procrustes import polar_factor
+from unaligned.kernels.procrustes import polar_factor, polar_factors
 from unaligned.kernels.view_weights import power_weights
 
 Array = NDArray[Any]
@@ -101,9 +101,13 @@ def view_moments(X: Any, row_weights: Array, graph: Array) -> Array:
     return moments
 
 
-def update_projection(moments: Array, anchors: Array) -> Array:
-    """Eq. 10: the orthonormal Q_i that maximises Tr(Q_i X_i Λ_i G_iᵀ Aᵀ)."""
-    return polar_factor(moments @ anchors)
+def update_projections(
+    moments: Sequence[Array],
+    anchors: Array,
+    map: Callable[..., Iterable[Any]] = map,
+) -> list[Array]:
+    """Eq. 10: the orthonormal Q_i that maximise Tr(Q_i X_i Λ_i G_iᵀ Aᵀ)."""
+    return polar_factors([M @ anchors for M in moments], map)
 
 
 def anchor_target(
