@@ -4,6 +4,7 @@ Parts of ``python -m benchmarks.gpu``.
 """
 
 import time
+from collections import defaultdict
 
 import numpy as np
 import torch
@@ -152,15 +153,15 @@ class TimedModule:
 
 
 def time_per_kernel(rows, columns):
-    """Count rounds, and milliseconds of either kernel in all of them."""
+    """Count rounds, and milliseconds of each kernel in all of them."""
     macros = matching_cuda.definitions()
     timed = TimedModule(compiled("matching.cu", str(rows.dtype), **macros))
     matching_cuda.match_in_turn(rows, columns, timed)
     synchronise()
-    spent = {"shortlist": 0.0, "resolve": 0.0}
+    spent = defaultdict(float)
     for name, start, end in timed.events:
         spent[name] += start.elapsed_time(end)
-    rounds = len(timed.events) // 2
+    rounds = sum(name == "resolve" for name, *_ in timed.events)
     return {"rounds": rounds, **{k: round(v, 2) for k, v in spent.items()}}
 
 
@@ -171,27 +172,30 @@ def variants():
         ("CIFAR-10", graphs_after("CIFAR-10", 10)[0]),
         ("Caltech-101", graphs_after("Caltech-101", 10)[0]),
     ]
-    names = ("WARPS", "BLOCK_ROWS")
+    names = ("WARPS", "BLOCK_ROWS", "WORTH_PACKING")
     ours = [getattr(matching_cuda, name) for name in names]
     try:
-        for warps, block_rows in (
-            (4, 512),
-            (4, 1024),
-            (6, 512),
-            (6, 1024),
-            (8, 512),
-            (8, 1024),
+        for choice in (
+            ours,
+            (4, 512, 0.1),
+            (4, 1024, 0.1),
+            (8, 512, 0.1),
+            (8, 1024, 0.05),
+            (8, 1024, 0.2),
+            (8, 1024, 1.0),
         ):
-            matching_cuda.WARPS, matching_cuda.BLOCK_ROWS = warps, block_rows
+            for name, value in zip(names, choice, strict=True):
+                setattr(matching_cuda, name, value)
             timed = {}
             for case, (rows, columns) in cases:
                 took = seconds(
                     lambda: matching_cuda.match_in_turn(rows, columns)  # noqa: B023
                 )
                 timed[case] = round(1e3 * took, 2)
-            tell(part="variants", warps=warps, block_rows=block_rows, **timed)
+            tell(part="variants", **dict(zip(names, choice, strict=True)), **timed)
     finally:
-        matching_cuda.WARPS, matching_cuda.BLOCK_ROWS = ours
+        for name, value in zip(names, ours, strict=True):
+            setattr(matching_cuda, name, value)
 
 
 @part

@@ -20,25 +20,41 @@ LAUNCHERS = """
 #include "matching.cu"
 
 double room[1 << 16];
-int nexts[1 << 16];
+int nexts[1 << 16], n_free[32];
 
 extern "C" void launch_shortlist(
     int blocks, int threads, const SCALAR *rows, const SCALAR *columns,
-    const Flag *taken, const int *n_done, int *lists, int n_rows, int n_columns,
-    int m)
+    const Flag *taken, const Progress *progress, int *lists, int n_rows,
+    int n_columns, int m)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        shortlist(rows, columns, taken, n_done, lists, n_rows, n_columns, m);
+        shortlist(rows, columns, taken, progress, lists, n_rows, n_columns, m);
     });
 }
 
 extern "C" void launch_resolve(
-    int blocks, int threads, const int *lists, int *taken, int *n_done,
-    int *column_of_row, int n_rows, int n_columns, int n_words_copied)
+    int blocks, int threads, const int *lists, int *taken, const int *names,
+    Progress *progress, int *column_of_row, int n_rows, int n_words_of_room)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        resolve(lists, taken, n_done, column_of_row, n_rows, n_columns, n_words_copied);
+        resolve(
+            lists, taken, names, progress, column_of_row, n_rows, n_words_of_room);
     });
+}
+
+extern "C" void launch_pack(
+    int blocks, int threads, SCALAR *columns, const Flag *taken,
+    const Progress *progress, int n_columns)
+{
+    cuda_on_cpu::launch(blocks, threads, [=] {
+        pack(columns, taken, progress, n_columns);
+    });
+}
+
+extern "C" void launch_relabel(
+    int blocks, int threads, int *names, Flag *taken, Progress *progress)
+{
+    cuda_on_cpu::launch(blocks, threads, [=] { relabel(names, taken, progress); });
 }
 """
 
@@ -63,8 +79,8 @@ def modules():
 
 
 @pytest.fixture(
-    params=[("float", 2, 48 * 1024), ("double", 1, 0)],
-    ids=["float32", "float64 without shared memory"],
+    params=[("float", 2, 48 * 1024), ("double", 1, 4 * 65 * 32 + 80)],
+    ids=["float32", "float64 with little shared memory"],
 )
 def on_cpu(request, monkeypatch, modules, tmp_path):
     """Short lists for many rows, so that lists are used up often."""
@@ -72,7 +88,7 @@ def on_cpu(request, monkeypatch, modules, tmp_path):
     monkeypatch.setattr(matching_cuda, "BLOCK_ROWS", 128)
     monkeypatch.setattr(matching_cuda, "WARPS", warps)
     monkeypatch.setattr(matching_cuda, "RESOLVING_THREADS", 64)
-    monkeypatch.setattr(matching_cuda, "WORTH_PACKING", 50)
+    monkeypatch.setattr(matching_cuda, "PACKING_THREADS", 64)
     if scalar not in modules:
         macros = {"SCALAR": scalar, **matching_cuda.definitions()}
         modules[scalar] = ModuleOnCpu(tmp_path, LAUNCHERS, macros, shared_bytes)
@@ -96,9 +112,9 @@ def test_lists_that_are_used_up(on_cpu, kind):
     rng = np.random.default_rng(1)
     rows, columns = (KINDS[kind](rng, 120, 3).astype(dtype) for _ in range(2))
     check(rows, columns, np.arange(120), module)
-    assert (
-        module.launches.count("resolve") > 1
-    )  # which would do if lists were long enough
+    # One round would do if lists were long enough.
+    assert module.launches.count("resolve") > 1
+    assert module.launches.count("pack") > 1
 
 
 def test_nan_is_no_endless_loop(torch, on_cpu):

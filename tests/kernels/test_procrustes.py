@@ -42,7 +42,9 @@ def test_a_zero_target_still_gives_an_orthonormal_matrix(polar_factor):
 
 @pytest.mark.parametrize("condition", [1e1, 1e2, 1e4, 1e7, 1e12])
 @pytest.mark.parametrize("shape", [(40, 5), (5, 40), (5, 5)])
-def test_agrees_with_the_svd_however_small_the_smallest_direction(polar_factor, shape, condition):
+def test_agrees_with_the_svd_however_small_the_smallest_direction(
+    polar_factor, shape, condition
+):
     rng = np.random.RandomState(3)
     k = min(shape)
     left, right = (np.linalg.qr(rng.normal(size=(side, k)))[0] for side in shape)
@@ -79,7 +81,9 @@ def test_several_are_the_same_as_one_by_one(factors):
     targets[2] *= np.geomspace(1, 1e-9, 5)  # one of them ill conditioned
     for Z, target in zip(factors(targets), targets, strict=True):
         left, _, right = np.linalg.svd(target, full_matrices=False)
-        np.testing.assert_allclose(Z, left @ right, atol=1e-6 if Z.shape == (5, 5) else 1e-11)
+        np.testing.assert_allclose(
+            Z, left @ right, atol=1e-6 if Z.shape == (5, 5) else 1e-11
+        )
 
 
 def test_well_conditioned_targets_need_no_eigenvectors(monkeypatch):

@@ -5,8 +5,8 @@
 // first column of its list that is still free, until a list is used up or the block is
 // done. The next block begins where this one ended.
 //
-// Columns are packed now and then, to leave out those that are taken. Until the next
-// time a column goes by its position among the packed ones.
+// `pack` and `relabel` leave out the columns that are taken, now and then. Until the next
+// time a column goes by its position among those that were left.
 //
 // A score is a chain of fused multiply-adds in float64 over ascending coordinates: to
 // the last bit the score that the searches on the CPU compute, so the answer is theirs.
@@ -79,20 +79,27 @@ __device__ int count_before(const Candidate &mine, const double *scores, const i
     return count + comes_before({scores[count], columns[count]}, mine);
 }
 
+// How far a matching has come.
+struct Progress {
+    int n_rows;  // that have chosen
+    int n_packed;  // columns that are left, or were when they were packed
+};
+
 // A thread block for each row. Rows are in the order in which they choose, (n_rows, m).
-// Columns are packed, (m, n_columns), n_columns a multiple of 32. A list ends with
-// n_columns, the number of no column; its flag, too, says that it is taken.
+// Columns are packed, (m, n_columns); those that are left are the first n_packed, a
+// multiple of 32. A list ends with n_packed, which is no column; its flag, too, says
+// that it is taken.
 //
 // Every warp looks at each WARPS-th run of 32 columns, and keeps the best 32 of them.
 // Those of all warps together are the best of all columns down to the one from which on
 // some warp may have dropped a better one.
 extern "C" __global__ void shortlist(
-    const SCALAR *rows, const SCALAR *columns, const Flag *taken, const int *n_done,
-    int *lists, int n_rows, int n_columns, int m)
+    const SCALAR *rows, const SCALAR *columns, const Flag *taken,
+    const Progress *progress, int *lists, int n_rows, int n_columns, int m)
 {
     extern __shared__ double room[];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int row = *n_done + blockIdx.x;
+    const int row = progress->n_rows + blockIdx.x, n_packed = progress->n_packed;
     if (row >= n_rows)
         return;
 
@@ -116,20 +123,20 @@ extern "C" __global__ void shortlist(
         *n_support = n;
     }
     int *list = lists + blockIdx.x * LENGTH;
-    list[threadIdx.x] = n_columns;
+    list[threadIdx.x] = n_packed;
     __syncthreads();
 
     const int n_weights = *n_support;
     Candidate best = {LOWEST, NOBODY};
     double bar = LOWEST;  // to be exceeded, for a column to be among the best
     int n_waiting = 0;
-    for (int start = 32 * warp; start < n_columns; start += UNROLL * LENGTH) {
+    for (int start = 32 * warp; start < n_packed; start += UNROLL * LENGTH) {
         double total[UNROLL] = {};
         bool is_free[UNROLL];
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) {
             const int run = start + u * LENGTH;
-            is_free[u] = run < n_columns && !taken[run + lane];
+            is_free[u] = run < n_packed && !taken[run + lane];
         }
         for (int s = 0; s < n_weights; ++s) {
             const SCALAR *values = columns + (long long)support[s] * n_columns + lane;
@@ -138,7 +145,7 @@ extern "C" __global__ void shortlist(
 #pragma unroll
             for (int u = 0; u < UNROLL; ++u) {
                 const int run = start + u * LENGTH;
-                value[u] = run < n_columns ? double(values[run]) : 0.0;
+                value[u] = run < n_packed ? double(values[run]) : 0.0;
             }
 #pragma unroll
             for (int u = 0; u < UNROLL; ++u)
@@ -185,9 +192,9 @@ extern "C" __global__ void shortlist(
         list[rank] = best.column;
 }
 
-// The first column of a list that is free, or n_columns if it is used up. For one warp.
+// The first column of a list that is free, or n_packed if it is used up. For one warp.
 __device__ __noinline__ int search(
-    const int *list, const volatile Flag *taken, int n_columns, int lane)
+    const int *list, const volatile Flag *taken, int n_packed, int lane)
 {
     for (int k = 0; k < WARPS; ++k) {
         const int column = list[32 * k + lane];
@@ -195,7 +202,7 @@ __device__ __noinline__ int search(
         if (vote != 0)
             return __shfl_sync(EVERYONE, column, __ffs(vote) - 1);
     }
-    return n_columns;
+    return n_packed;
 }
 
 // Let up to 32 rows choose in turn, each the first column of its list that is free;
@@ -205,7 +212,7 @@ __device__ __noinline__ int search(
 // Nothing else can be done meanwhile: what counts here is the number of instructions.
 __device__ __forceinline__ int choose_in_turn(
     const int *nexts, const int *lists, volatile Flag *taken, int *column_of_row,
-    int n_rows, int n_columns, int lane)
+    int n_rows, int n_packed, int lane)
 {
     const unsigned me = 1u << lane, up_to_me = me | lanes_below(lane);
     int coming = nexts[lane];
@@ -214,8 +221,8 @@ __device__ __forceinline__ int choose_in_turn(
         coming = nexts[(row + 1) * 32 + lane];
         unsigned vote = __ballot_sync(EVERYONE, !taken[mine]);
         if (vote == 0) {
-            mine = search(lists + row * LENGTH, taken, n_columns, lane);
-            if (mine == n_columns)
+            mine = search(lists + row * LENGTH, taken, n_packed, lane);
+            if (mine == n_packed)
                 return row;
             vote = EVERYONE;
         }
@@ -231,10 +238,10 @@ __device__ __forceinline__ int choose_in_turn(
 // The next 32 columns of a list that are free. For one warp. What is taken in the
 // meantime is found out when the row chooses.
 __device__ void look_ahead(
-    int *next, const int *list, const volatile Flag *taken, int n_columns, int lane)
+    int *next, const int *list, const volatile Flag *taken, int n_packed, int lane)
 {
     int column[WARPS], n_found = 0;
-    next[lane] = n_columns;
+    next[lane] = n_packed;
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < WARPS; ++k)
@@ -253,7 +260,7 @@ __device__ void look_ahead(
 // The first warp lets rows choose, 32 at a time, while the others look ahead.
 __device__ __forceinline__ int choose_all(
     const int *lists, int *nexts, volatile Flag *taken, int *column_of_row, int n_rows,
-    int n_columns)
+    int n_packed)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, n_warps = blockDim.x / 32;
     int n_chosen = 0;
@@ -264,12 +271,12 @@ __device__ __forceinline__ int choose_all(
             for (int row = warp - 1; row < min(32, n_rows - later); row += n_warps - 1)
                 look_ahead(
                     nexts + (there * 32 + row) * 32, lists + (later + row) * LENGTH, taken,
-                    n_columns, lane);
+                    n_packed, lane);
         } else if (start >= 0) {
             const int n = min(32, n_rows - start);
             const int n_now = choose_in_turn(
                 nexts + here * 32 * 32, lists + start * LENGTH, taken,
-                column_of_row + start, n, n_columns, lane);
+                column_of_row + start, n, n_packed, lane);
             n_chosen += n_now;
             stuck = n_now < n;
         }
@@ -284,23 +291,80 @@ __device__ void copy(int *to, const int *from, int n)
         to[i] = from[i];
 }
 
-// One thread block. Flags of columns are copied to shared memory, if they fit, four at a
-// time.
+// One thread block. Flags of columns are copied to shared memory, if it has room for
+// them, four at a time.
 extern "C" __global__ void __launch_bounds__(1024) resolve(
-    const int *lists, int *taken, int *n_done, int *column_of_row, int n_rows,
-    int n_columns, int n_words_copied)
+    const int *lists, int *taken, const int *names, Progress *progress,
+    int *column_of_row, int n_rows, int n_words_of_room)
 {
     extern __shared__ int nexts[];  // of two times 32 rows and one, then flags
     int *flags = nexts + 65 * 32;
-    const int first = *n_done, n_block = min(BLOCK_ROWS, n_rows - first);
+    const int first = progress->n_rows, n_block = min(BLOCK_ROWS, n_rows - first);
+    const int n_packed = progress->n_packed, n_words = n_packed / 4 + 1;
+    const bool fits = n_words <= n_words_of_room;
     int *chosen = column_of_row + first;
-    copy(flags, taken, n_words_copied);
+    if (fits)
+        copy(flags, taken, n_words);
     __syncthreads();
     // Two calls, so that the compiler sees which flags are in shared memory.
-    const int n_chosen = n_words_copied > 0
-        ? choose_all(lists, nexts, (Flag *)flags, chosen, n_block, n_columns)
-        : choose_all(lists, nexts, (Flag *)taken, chosen, n_block, n_columns);
-    copy(taken, flags, n_words_copied);
+    const int n_chosen = fits
+        ? choose_all(lists, nexts, (Flag *)flags, chosen, n_block, n_packed)
+        : choose_all(lists, nexts, (Flag *)taken, chosen, n_block, n_packed);
+    if (fits)
+        copy(taken, flags, n_words);
+    if (threadIdx.x == 0)  // of the warp that knows
+        progress->n_rows = first + n_chosen;
+    __syncthreads();
+    for (int i = first + threadIdx.x; i < progress->n_rows; i += blockDim.x)
+        column_of_row[i] = names[column_of_row[i]];
+}
+
+// Move the values of columns that are free to the front, in place; return how many they
+// are. For a thread block, with shared memory for a number per warp. What is not moved
+// yet is never written to: nothing moves to the back.
+template <typename Value>
+__device__ int keep_free(Value *values, const Flag *taken, int n, int *n_free)
+{
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, n_warps = blockDim.x / 32;
+    int n_kept = 0;
+    for (int start = 0; start < n; start += blockDim.x) {
+        const int column = start + threadIdx.x;
+        const bool stays = column < n && !taken[column];
+        const Value value = stays ? values[column] : Value(0);
+        const unsigned vote = __ballot_sync(EVERYONE, stays);
+        if (lane == 0)
+            n_free[warp] = __popc(vote);
+        __syncthreads();
+        int place = n_kept + __popc(vote & lanes_below(lane));
+        for (int w = 0; w < n_warps; ++w) {
+            place += w < warp ? n_free[w] : 0;
+            n_kept += n_free[w];
+        }
+        if (stays)
+            values[place] = value;
+        __syncthreads();
+    }
+    return n_kept;
+}
+
+// A thread block for each coordinate of the columns.
+extern "C" __global__ void __launch_bounds__(1024) pack(
+    SCALAR *columns, const Flag *taken, const Progress *progress, int n_columns)
+{
+    extern __shared__ int n_free[];
+    SCALAR *values = columns + (long long)blockIdx.x * n_columns;
+    keep_free(values, taken, progress->n_packed, n_free);
+}
+
+// One thread block, when all columns are packed: nothing of what is left is taken.
+extern "C" __global__ void __launch_bounds__(1024) relabel(
+    int *names, Flag *taken, Progress *progress)
+{
+    extern __shared__ int n_free[];
+    const int n = progress->n_packed, n_kept = keep_free(names, taken, n, n_free);
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        taken[i] = i >= n_kept;
+    __syncthreads();
     if (threadIdx.x == 0)
-        *n_done = first + n_chosen;
+        progress->n_packed = (n_kept + 31) / 32 * 32;
 }

@@ -12,7 +12,8 @@ __all__ = ["match_in_turn"]
 BLOCK_ROWS = 1024  # that get their lists before one of them chooses
 WARPS = 8  # that look for the best columns of a row; each finds 32 of them
 RESOLVING_THREADS = 512
-WORTH_PACKING = 16_384  # columns; with fewer it takes longer than to pass over some
+PACKING_THREADS = 1024
+WORTH_PACKING = 0.1  # share of the columns that may be taken, and are passed over
 
 
 def match_in_turn(rows: Any, columns: Any, module: CudaModule | None = None) -> Any:
@@ -34,52 +35,55 @@ def match_in_turn(rows: Any, columns: Any, module: CudaModule | None = None) -> 
 
     (n_rows, m), n_columns = rows.shape, len(columns)
     module = module or compiled("matching.cu", str(rows.dtype), **definitions())
+    rows, packed = rows.contiguous(), _pack(columns)
+    n_packed = packed.shape[1]
     integers = {"dtype": torch.int32, "device": rows.device}
-    n_done = torch.zeros(1, **integers)
+    progress = torch.tensor([0, n_packed], **integers)
+    names = torch.arange(n_packed, **integers)
+    taken = (torch.arange(n_packed + 4, **integers) >= n_columns).to(torch.uint8)
     lists = torch.empty((BLOCK_ROWS, 32 * WARPS), **integers)
     column_of_row = torch.empty(n_rows, **integers)
-    rows = rows.contiguous()
-    done, names = 0, torch.arange(n_columns, **integers)
+
+    shortlist = module.launcher(
+        "shortlist",
+        *(rows, packed, taken, progress, lists),
+        *(n_rows, n_packed, m),
+        blocks=BLOCK_ROWS,
+        threads=32 * WARPS,
+        shared_bytes=12 * (m + 64 * WARPS) + 4,
+    )
+    ahead = 4 * 65 * 32  # bytes of what `resolve` looks ahead
+    room = max(0, min(len(taken), module.shared_bytes - ahead))
+    resolve = module.launcher(
+        "resolve",
+        *(lists, taken, names, progress, column_of_row),
+        *(n_rows, room // 4),
+        blocks=1,
+        threads=RESOLVING_THREADS,
+        shared_bytes=ahead + room,
+    )
+    packing = {"threads": PACKING_THREADS, "shared_bytes": PACKING_THREADS // 8}
+    pack = module.launcher(
+        "pack", *(packed, taken, progress, n_packed), blocks=m, **packing
+    )
+    relabel = module.launcher("relabel", *(names, taken, progress), blocks=1, **packing)
+
+    # As many rounds as are needed at least are launched without waiting to see how far
+    # each of them gets.
+    done = 0
     while done < n_rows:
-        packed = _pack(columns if done == 0 else columns[names])
-        taken = torch.ones(packed.shape[1] + 4, dtype=torch.uint8, device=rows.device)
-        taken[: len(names)] = 0
-        shortlist = module.launcher(
-            "shortlist",
-            *(rows, packed, taken, n_done, lists),
-            *(n_rows, packed.shape[1], m),
-            blocks=BLOCK_ROWS,
-            threads=32 * WARPS,
-            shared_bytes=12 * (m + 64 * WARPS) + 4,
-        )
-        ahead = 4 * 65 * 32  # bytes of what `resolve` looks ahead
-        fits = ahead + len(taken) <= module.shared_bytes
-        n_copied = len(taken) if fits else 0
-        resolve = module.launcher(
-            "resolve",
-            *(lists, taken, n_done, column_of_row),
-            *(n_rows, packed.shape[1], n_copied // 4),
-            blocks=1,
-            threads=RESOLVING_THREADS,
-            shared_bytes=ahead + n_copied,
-        )
-        # Until half of what is packed is taken. As many rounds as that needs at least
-        # are launched without waiting to see how far each of them gets.
-        goal = n_rows
-        if len(names) > WORTH_PACKING:
-            goal = min(n_rows, done + (len(names) + 1) // 2)
-        packed_when = done
-        while done < goal:
-            for _ in range(0, goal - done, BLOCK_ROWS):
-                shortlist()
-                resolve()
-            before, done = done, int(n_done)
-            if done == before:
-                raise ValueError("rows and columns and their products must be finite.")
-        since = column_of_row[packed_when:done]
-        since[:] = names[since]
-        if done < n_rows:
-            names = names[taken[: len(names)] == 0]
+        since = 0
+        for start in range(done, n_rows, BLOCK_ROWS):
+            shortlist()
+            resolve()
+            since += BLOCK_ROWS
+            if since > WORTH_PACKING * (n_columns - start):
+                pack()
+                relabel()
+                since = 0
+        before, done = done, int(progress[0])
+        if done == before:
+            raise ValueError("rows and columns and their products must be finite.")
     return column_of_row.long()
 
 

@@ -185,6 +185,25 @@ def information(one: Labels, other: Labels, n_clusters: int) -> float:
     return float(max(shared, 0.0) / np.log(n_clusters))
 
 
+def modularity(near: Labels, labels: Labels, n_clusters: int) -> float:
+    """How much more of the neighbours are in one cluster than its size lets expect.
+
+    Newman's modularity of the undirected graph of neighbours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> near = np.array([[1], [0], [3], [2]])
+    >>> together, apart = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> modularity(near, together, 2), modularity(near, apart, 2)
+    (0.5, -0.5)
+    """
+    n, n_near = near.shape
+    degrees = (n_near + np.bincount(near.ravel(), minlength=n)) / 2
+    shares = np.bincount(labels, degrees, minlength=n_clusters) / degrees.sum()
+    return float(np.mean(labels[near] == labels[:, None]) - shares @ shares)
+
+
 def log_lengths(X: Any) -> Array:
     """Logarithm of the length of every row, which no portrait shows."""
     d = X.shape[1]
