@@ -14,6 +14,7 @@ from unaligned.savuc.predictability import (
     fit_discriminant,
     fit_labeller,
     information,
+    modularity,
     nearest,
     portray,
     predictability,
@@ -86,6 +87,23 @@ def test_information_is_mutual_information_over_log_k():
     one, other = rng.randint(5, size=(2, 200))
     expected = mutual_info_score(one, other) / np.log(7)
     assert information(one, other, 7) == pytest.approx(expected)
+
+
+def test_modularity_is_newmans():
+    rng = np.random.RandomState(0)
+    near, labels = nearest(rng.normal(size=(30, 4))), rng.randint(3, size=30)
+    weights = np.zeros((30, 30))
+    for row, others in enumerate(near):
+        weights[row, others] += 0.5
+        weights[others, row] += 0.5
+    degrees, total = weights.sum(axis=0), weights.sum()
+    expected = sum(
+        weights[i, j] / total - degrees[i] * degrees[j] / total**2
+        for i in range(30)
+        for j in range(30)
+        if labels[i] == labels[j]
+    )
+    np.testing.assert_allclose(modularity(near, labels, 3), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [(40, 40, 40), (90, 20, 10)])

@@ -184,10 +184,13 @@ def extend_matching(
     known_rows, known_columns = known
     if order is None:
         order = xp.arange(len(rows), device=where)
+    row_of_column: NDArray[np.intp] = xp.empty_like(order)
+    if len(known_rows) == 0:
+        row_of_column[_match_in_turn(rows[order], columns, method)] = order
+        return row_of_column
     free = _less(order, known_rows)
     free_columns = _less(xp.arange(len(columns), device=where), known_columns)
     partner = _match_in_turn(rows[free], columns[free_columns], method)
-    row_of_column: NDArray[np.intp] = xp.empty_like(order)
     row_of_column[known_columns] = known_rows
     row_of_column[free_columns[partner]] = free
     return row_of_column
@@ -195,8 +198,6 @@ def extend_matching(
 
 def _less(numbers: NDArray[np.intp], known: NDArray[np.intp]) -> NDArray[np.intp]:
     """Those of a permutation's numbers that are not known, in their sequence."""
-    if len(known) == 0:
-        return numbers
     unknown = array_namespace(numbers).ones_like(numbers) > 0
     unknown[known] = False
     rest: NDArray[np.intp] = numbers[unknown[numbers]]

@@ -13,7 +13,7 @@ BLOCK_ROWS = 1024  # that get their lists before one of them chooses
 WARPS = 8  # that look for the best columns of a row; each finds 32 of them
 RESOLVING_THREADS = 512
 PACKING_THREADS = 1024
-WORTH_PACKING = 0.1  # share of the columns that may be taken, and are passed over
+WORTH_PACKING = 0.5  # share of the columns that may be taken, and are passed over
 
 
 def match_in_turn(rows: Any, columns: Any, module: CudaModule | None = None) -> Any:
@@ -38,9 +38,11 @@ def match_in_turn(rows: Any, columns: Any, module: CudaModule | None = None) -> 
     rows, packed = rows.contiguous(), _pack(columns)
     n_packed = packed.shape[1]
     integers = {"dtype": torch.int32, "device": rows.device}
-    progress = torch.tensor([0, n_packed], **integers)
+    progress = torch.zeros(2, **integers)
+    progress[1] = n_packed
     names = torch.arange(n_packed, **integers)
-    taken = (torch.arange(n_packed + 4, **integers) >= n_columns).to(torch.uint8)
+    taken = torch.ones(n_packed + 4, dtype=torch.uint8, device=rows.device)
+    taken[:n_columns] = 0
     lists = torch.empty((BLOCK_ROWS, 32 * WARPS), **integers)
     column_of_row = torch.empty(n_rows, **integers)
 

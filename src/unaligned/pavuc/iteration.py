@@ -6,7 +6,7 @@ share of the moments ``X_i Λ_i G_iᵀ`` that the next iteration starts from.
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
@@ -179,18 +179,11 @@ def sum_moments_side_by_side(
 
 def sum_moments(X: Any, graph: Array) -> Array:
     """`view_moments` where all rows weigh the same, block by block."""
-    moments = empty_moments(X, graph)
+    xp, shape = array_namespace(graph), (X.shape[1], graph.shape[1])
+    moments: Array = xp.zeros(shape, dtype=xp.float64, device=device_of(graph))
     for rows in row_blocks(X):
         moments += X[rows].T @ graph[rows]
     return moments
-
-
-def empty_moments(X: Any, like: Array) -> Array:
-    """Zeros for `view_moments`; in float64, for they add up over all rows."""
-    xp = array_namespace(like)
-    shape = X.shape[1], like.shape[1]
-    zeros: Array = xp.zeros(shape, dtype=xp.float64, device=device_of(like))
-    return zeros
 
 
 def one_iteration(problem: Problem, state: State) -> State:
@@ -270,9 +263,8 @@ def sweep_side_by_side(
     moments: list[Array] = []
     for of_view in found:
         graph, lengths, shares = zip(*of_view, strict=True)
-        xp = array_namespace(graph[0])
-        graphs.append(xp.concat(graph))
-        residuals.append(xp.concat(lengths))
+        graphs.append(join(graph))
+        residuals.append(join(lengths))
         moments.append(reduce(operator.add, shares))
     return graphs, residuals, moments
 
@@ -293,12 +285,10 @@ def sweep(
     The paper's graph step supposes AᵀA = I. With ``previous``, the graph before, it
     holds for any AᵀA ⪯ I: the curvature that is missing is majorised there.
     """
-    xp, dtype, device = array_namespace(anchors), X.dtype, device_of(anchors)
+    xp, dtype = array_namespace(anchors), X.dtype
     projection, anchors = xp.astype(projection, dtype), xp.astype(anchors, dtype)
-    n, m = X.shape[0], len(anchors)
-    graph = xp.empty((n, m), dtype=dtype, device=device)
-    residuals = xp.empty(n, dtype=dtype, device=device)
-    moments = empty_moments(X, graph)
+    graphs, residuals = [], []
+    moments: Any = None
     for rows in row_blocks(X):
         block = X[rows]
         latent = block @ projection
@@ -310,12 +300,22 @@ def sweep(
         if partners is not None:
             gamma = xp.astype(fidelity[rows], dtype)
             target = blend(target, gamma, partners[rows], mu, n_partners)
-        graph[rows] = project_simplex(target)
-        residuals[rows] = row_residuals(latent, graph[rows], anchors)
-        moments += view_moments(
-            block, reweight_rows(residuals[rows], floor), graph[rows]
-        )
-    return graph, residuals, moments
+        graph = project_simplex(target)
+        lengths = row_residuals(latent, graph, anchors)
+        share = view_moments(block, reweight_rows(lengths, floor), graph)
+        if moments is None:  # in float64, for they add up over all rows
+            moments = xp.astype(share, xp.float64)
+        else:
+            moments += share
+        graphs.append(graph)
+        residuals.append(lengths)
+    return join(graphs), join(residuals), moments
+
+
+def join(parts: Sequence[Array]) -> Array:
+    """Rows of all parts, one part after the other."""
+    joined: Array = array_namespace(parts[0]).concat(parts) if parts[1:] else parts[0]
+    return joined
 
 
 def partner_rows(

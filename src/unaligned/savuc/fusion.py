@@ -44,7 +44,6 @@ ABOUT_AS_GOOD = 0.01  # difference in score that matters between partitions
 CLEARLY_BETTER = 0.12
 ALLOWED = 0.4  # share of a partition that the lengths of rows may tell
 LESS_APPEAL, LESS_QUALITY = 5.0, 1.0  # what it loses by what they tell beyond that
-CLOSE_KNIT = 0.5  # weight of modularity where views are compared
 
 # Every pool is made on one thread: its matrices are small, and sums come in one order.
 # OpenMP has to be told by every thread.
@@ -134,14 +133,13 @@ def cluster_view(
     -------
     labels : ndarray of shape (n,)
     quality : float
-        How well the partition is predicted from the view, how well it agrees with
-        those of other recipes, and how close-knit it is, in one figure. Among several
-        views, the one where it is largest is the one to take.
+        How well its partition is predicted from the view, plus how well it agrees with
+        the others. Among several views, the one where it is largest is the one to take.
     """
     n = X.shape[0]
     n_clusters = min(n_clusters, n)
     if n_clusters <= 1:
-        return np.zeros(n, dtype=np.intp), 1.99 + CLOSE_KNIT
+        return np.zeros(n, dtype=np.intp), 1.99
     chosen = _draw_rows(n, n_clusters, rng)
     drawn = X[chosen]
     portrait, lengths = portray(drawn), [log_lengths(drawn)]
@@ -150,18 +148,15 @@ def cluster_view(
     own = [predictability(portrait, labels, n_clusters, half) for labels in pool]
     alike = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
     others = (alike.sum(axis=1) - np.diag(alike)) / (len(pool) - 1)
-    knit = np.array(
-        [
-            [modularity(look.near, labels, n_clusters) for look in portrait.looks]
-            for labels in pool
-        ]
-    )
+    quality = own + others
+    knit = [
+        sum(modularity(look.near, labels, n_clusters) for look in portrait.looks)
+        for labels in pool
+    ]
     less = [LESS_QUALITY * mere_length(lengths, labels, n_clusters) for labels in pool]
-    best = int(np.argmax(own + others + knit.sum(axis=1) - less))
+    best = int(np.argmax(quality + knit - less))
     labels = _extend([X], [np.arange(n)], [portrait], chosen, pool[best])
-    # With columns standardised, the noise of a view is as loud as what it shows: good
-    # enough to compare recipes by, but not views.
-    return labels, float(own[best] + others[best] + CLOSE_KNIT * knit[best, 0])
+    return labels, float(quality[best])
 
 
 def _draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
