@@ -3,6 +3,7 @@
 `matching.cu` explains how; here is who launches what, and when.
 """
 
+from threading import Lock
 from typing import Any
 
 from unaligned.kernels.nvrtc import CudaModule, compiled
@@ -14,6 +15,9 @@ WARPS = 8  # that look for the best columns of a row; each finds 32 of them
 RESOLVING_THREADS = 512
 PACKING_THREADS = 1024
 WORTH_PACKING = 0.5  # share of the columns that may be taken, and are passed over
+
+# Threads that take turns at every launch take longer than those that wait for theirs.
+_one_at_a_time = Lock()
 
 
 def match_in_turn(rows: Any, columns: Any, module: CudaModule | None = None) -> Any:
@@ -31,62 +35,77 @@ def match_in_turn(rows: Any, columns: Any, module: CudaModule | None = None) -> 
     tensor of shape (n,)
         The column of each row; among equal ones the smallest, as on the CPU.
     """
-    import torch
-
-    (n_rows, m), n_columns = rows.shape, len(columns)
     module = module or compiled("matching.cu", str(rows.dtype), **definitions())
-    rows, packed = rows.contiguous(), _pack(columns)
-    n_packed = packed.shape[1]
-    integers = {"dtype": torch.int32, "device": rows.device}
-    progress = torch.zeros(2, **integers)
-    progress[1] = n_packed
-    names = torch.arange(n_packed, **integers)
-    taken = torch.ones(n_packed + 4, dtype=torch.uint8, device=rows.device)
-    taken[:n_columns] = 0
-    lists = torch.empty((BLOCK_ROWS, 32 * WARPS), **integers)
-    column_of_row = torch.empty(n_rows, **integers)
-
-    shortlist = module.launcher(
-        "shortlist",
-        *(rows, packed, taken, progress, lists),
-        *(n_rows, n_packed, m),
-        blocks=BLOCK_ROWS,
-        threads=32 * WARPS,
-        shared_bytes=12 * (m + 64 * WARPS) + 4,
-    )
-    ahead = 4 * 65 * 32  # bytes of what `resolve` looks ahead
-    room = max(0, min(len(taken), module.shared_bytes - ahead))
-    resolve = module.launcher(
-        "resolve",
-        *(lists, taken, names, progress, column_of_row),
-        *(n_rows, room // 4),
-        blocks=1,
-        threads=RESOLVING_THREADS,
-        shared_bytes=ahead + room,
-    )
-    packing = {"threads": PACKING_THREADS, "shared_bytes": PACKING_THREADS // 8}
-    pack = module.launcher(
-        "pack", *(packed, taken, progress, n_packed), blocks=m, **packing
-    )
-    relabel = module.launcher("relabel", *(names, taken, progress), blocks=1, **packing)
-
-    # As many rounds as are needed at least are launched without waiting to see how far
-    # each of them gets.
+    with _one_at_a_time:
+        matching = _Matching(rows, columns, module)
     done = 0
-    while done < n_rows:
-        since = 0
-        for start in range(done, n_rows, BLOCK_ROWS):
-            shortlist()
-            resolve()
-            since += BLOCK_ROWS
-            if since > WORTH_PACKING * (n_columns - start):
-                pack()
-                relabel()
-                since = 0
-        before, done = done, int(progress[0])
+    while done < len(rows):
+        with _one_at_a_time:
+            matching.launch_rounds(done)
+        before, done = done, int(matching.progress[0])
         if done == before:
             raise ValueError("rows and columns and their products must be finite.")
-    return column_of_row.long()
+    return matching.column_of_row.long()
+
+
+class _Matching:
+    """What the kernels of one matching work on, and how they are launched."""
+
+    def __init__(self, rows: Any, columns: Any, module: CudaModule) -> None:
+        import torch
+
+        (self.n_rows, m), self.n_columns = rows.shape, len(columns)
+        self.rows, self.packed = rows.contiguous(), _pack(columns)
+        n_packed = self.packed.shape[1]
+        integers = {"dtype": torch.int32, "device": rows.device}
+        self.progress = torch.zeros(2, **integers)
+        self.progress[1] = n_packed
+        self.names = torch.arange(n_packed, **integers)
+        self.taken = torch.ones(n_packed + 4, dtype=torch.uint8, device=rows.device)
+        self.taken[: self.n_columns] = 0
+        self.lists = torch.empty((BLOCK_ROWS, 32 * WARPS), **integers)
+        self.column_of_row = torch.empty(self.n_rows, **integers)
+
+        self.shortlist = module.launcher(
+            "shortlist",
+            *(self.rows, self.packed, self.taken, self.progress, self.lists),
+            *(self.n_rows, n_packed, m),
+            blocks=BLOCK_ROWS,
+            threads=32 * WARPS,
+            shared_bytes=12 * (m + 64 * WARPS) + 4,
+        )
+        ahead = 4 * 65 * 32  # bytes of what `resolve` looks ahead
+        room = max(0, min(len(self.taken), module.shared_bytes - ahead))
+        self.resolve = module.launcher(
+            "resolve",
+            *(self.lists, self.taken, self.names, self.progress, self.column_of_row),
+            *(self.n_rows, room // 4),
+            blocks=1,
+            threads=RESOLVING_THREADS,
+            shared_bytes=ahead + room,
+        )
+        packing = {"threads": PACKING_THREADS, "shared_bytes": PACKING_THREADS // 8}
+        self.pack = module.launcher(
+            "pack",
+            *(self.packed, self.taken, self.progress, n_packed),
+            blocks=m,
+            **packing,
+        )
+        self.relabel = module.launcher(
+            "relabel", *(self.names, self.taken, self.progress), blocks=1, **packing
+        )
+
+    def launch_rounds(self, done: int) -> None:
+        """Launch as many rounds as the other rows need, if each gets to its end."""
+        since_packed = 0
+        for start in range(done, self.n_rows, BLOCK_ROWS):
+            self.shortlist()
+            self.resolve()
+            since_packed += BLOCK_ROWS
+            if since_packed > WORTH_PACKING * (self.n_columns - start):
+                self.pack()
+                self.relabel()
+                since_packed = 0
 
 
 def _pack(columns: Any) -> Any:

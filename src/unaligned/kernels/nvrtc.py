@@ -42,7 +42,9 @@ class CudaModule:
         self.shared_bytes: int = getattr(
             device, "shared_memory_per_block_optin", ORDINARY_SHARED_BYTES
         )
-        self._driver = _Library(_driver_names(), "cuGetErrorString")
+        # It keeps Python's lock: to launch a kernel takes less time than to get the
+        # lock back from another thread.
+        self._driver = _Library(_driver_names(), "cuGetErrorString", ctypes.PyDLL)
         binary = _compile(source, options, torch.version.cuda or "")
         torch.cuda.current_stream().synchronize()  # makes this thread's context current
         self._module = ctypes.c_void_p()
@@ -130,11 +132,16 @@ def source_of(name: str) -> str:
 class _Library:
     """A C library whose functions return 0 or an error."""
 
-    def __init__(self, names: list[str], error_text: str) -> None:
+    def __init__(
+        self,
+        names: list[str],
+        error_text: str,
+        load: Callable[[str], ctypes.CDLL] = ctypes.CDLL,
+    ) -> None:
         self._error_text = error_text
         for name in names:
             try:
-                self._library = ctypes.CDLL(name)
+                self._library = load(name)
             except OSError:
                 continue
             return
