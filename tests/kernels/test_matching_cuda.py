@@ -22,6 +22,15 @@ LAUNCHERS = """
 double room[1 << 16];
 int nexts[1 << 16], n_free[32];
 
+extern "C" void launch_prepare(
+    int blocks, int threads, const SCALAR *columns, SCALAR *packed, Flag *taken,
+    int *names, Progress *progress, int n_columns, int n_packed, int m)
+{
+    cuda_on_cpu::launch(blocks, threads, [=] {
+        prepare(columns, packed, taken, names, progress, n_columns, n_packed, m);
+    });
+}
+
 extern "C" void launch_shortlist(
     int blocks, int threads, const SCALAR *rows, const SCALAR *columns,
     const Flag *taken, const Progress *progress, int *lists, int n_rows,

@@ -19,6 +19,7 @@
 #define NOBODY 0x7fffffff
 #define LENGTH (32 * WARPS)  // of a list
 #define UNROLL 8  // columns that a thread scores at the same time
+#define FLAGS_BEYOND 4  // the last column, that say taken
 
 typedef unsigned char Flag;  // of a column: 1 if it is taken
 
@@ -84,6 +85,27 @@ struct Progress {
     int n_rows;  // that have chosen
     int n_packed;  // columns that are left, or were when they were packed
 };
+
+// Begin a matching: columns (n_columns, m) are packed side by side, (m, n_packed), all of
+// them free, and go by their own names. A thread for each, and for some that are none.
+extern "C" __global__ void prepare(
+    const SCALAR *columns, SCALAR *packed, Flag *taken, int *names, Progress *progress,
+    int n_columns, int n_packed, int m)
+{
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (column == 0)
+        *progress = {0, n_packed};
+    if (column < n_packed + FLAGS_BEYOND)
+        taken[column] = column >= n_columns;
+    if (column >= n_packed)
+        return;
+    names[column] = column;
+    for (int h = 0; h < m; ++h) {
+        const bool is_one = column < n_columns;
+        packed[(long long)h * n_packed + column]
+            = is_one ? columns[(long long)column * m + h] : SCALAR(0);
+    }
+}
 
 // A thread block for each row. Rows are in the order in which they choose, (n_rows, m).
 // Columns are packed, (m, n_columns); those that are left are the first n_packed, a

@@ -13,6 +13,7 @@ __all__ = ["match_in_turn"]
 BLOCK_ROWS = 1024  # that get their lists before one of them chooses
 WARPS = 8  # that look for the best columns of a row; each finds 32 of them
 RESOLVING_THREADS = 512
+PREPARING_THREADS = 128
 PACKING_THREADS = 1024
 WORTH_PACKING = 0.5  # share of the columns that may be taken, and are passed over
 
@@ -55,16 +56,22 @@ class _Matching:
         import torch
 
         (self.n_rows, m), self.n_columns = rows.shape, len(columns)
-        self.rows, self.packed = rows.contiguous(), _pack(columns)
-        n_packed = self.packed.shape[1]
+        n_packed = -(-self.n_columns // 32) * 32
         integers = {"dtype": torch.int32, "device": rows.device}
-        self.progress = torch.zeros(2, **integers)
-        self.progress[1] = n_packed
-        self.names = torch.arange(n_packed, **integers)
-        self.taken = torch.ones(n_packed + 4, dtype=torch.uint8, device=rows.device)
-        self.taken[: self.n_columns] = 0
+        self.progress = torch.empty(2, **integers)
+        self.names = torch.empty(n_packed, **integers)
+        self.taken = torch.empty(n_packed // 4 + 1, **integers)  # a byte per column
         self.lists = torch.empty((BLOCK_ROWS, 32 * WARPS), **integers)
         self.column_of_row = torch.empty(self.n_rows, **integers)
+        self.rows, columns = rows.contiguous(), columns.contiguous()
+        self.packed = columns.new_empty((m, n_packed))
+        module.launcher(
+            "prepare",
+            *(columns, self.packed, self.taken, self.names, self.progress),
+            *(self.n_columns, n_packed, m),
+            blocks=n_packed // PREPARING_THREADS + 1,
+            threads=PREPARING_THREADS,
+        )()
 
         self.shortlist = module.launcher(
             "shortlist",
@@ -75,7 +82,7 @@ class _Matching:
             shared_bytes=12 * (m + 64 * WARPS) + 4,
         )
         ahead = 4 * 65 * 32  # bytes of what `resolve` looks ahead
-        room = max(0, min(len(self.taken), module.shared_bytes - ahead))
+        room = max(0, min(4 * len(self.taken), module.shared_bytes - ahead))
         self.resolve = module.launcher(
             "resolve",
             *(self.lists, self.taken, self.names, self.progress, self.column_of_row),
@@ -106,14 +113,6 @@ class _Matching:
                 self.pack()
                 self.relabel()
                 since_packed = 0
-
-
-def _pack(columns: Any) -> Any:
-    """Columns side by side, (m, n), and zeros to a number that is a multiple of 32."""
-    n, m = columns.shape
-    packed = columns.new_zeros((m, -(-n // 32) * 32))
-    packed[:, :n] = columns.T
-    return packed
 
 
 def definitions() -> dict[str, Any]:

@@ -48,6 +48,7 @@ class CudaModule:
         binary = _compile(source, options, torch.version.cuda or "")
         torch.cuda.current_stream().synchronize()  # makes this thread's context current
         self._module = ctypes.c_void_p()
+        self._functions: dict[str, ctypes.c_void_p] = {}
         self._driver.call("cuModuleLoadData", ctypes.byref(self._module), binary)
 
     def launcher(
@@ -71,17 +72,7 @@ class CudaModule:
         """
         import torch
 
-        function = ctypes.c_void_p()
-        self._driver.call(
-            "cuModuleGetFunction", ctypes.byref(function), self._module, name.encode()
-        )
-        if shared_bytes > ORDINARY_SHARED_BYTES:
-            # All there is: another thread may ask for another number in the meantime.
-            limit = (
-                ctypes.c_int(SHARED_BYTES_ATTRIBUTE),
-                ctypes.c_int(self.shared_bytes),
-            )
-            self._driver.call("cuFuncSetAttribute", function, *limit)
+        function = self._function(name)
         values = [
             ctypes.c_int(argument)
             if isinstance(argument, int)
@@ -101,6 +92,25 @@ class CudaModule:
             )
 
         return launch
+
+    def _function(self, name: str) -> ctypes.c_void_p:
+        """Handle of a kernel, which may use all shared memory there is."""
+        if name not in self._functions:
+            function = ctypes.c_void_p()
+            self._driver.call(
+                "cuModuleGetFunction",
+                ctypes.byref(function),
+                self._module,
+                name.encode(),
+            )
+            self._driver.call(
+                "cuFuncSetAttribute",
+                function,
+                ctypes.c_int(SHARED_BYTES_ATTRIBUTE),
+                ctypes.c_int(self.shared_bytes),
+            )
+            self._functions[name] = function
+        return self._functions[name]
 
 
 def compiled(name: str, dtype: str, **definitions: Any) -> CudaModule:
