@@ -134,12 +134,13 @@ def cluster_view(
     labels : ndarray of shape (n,)
     quality : float
         How well its partition is predicted from the view, plus how well it agrees with
-        the others. Among several views, the one where it is largest is the one to take.
+        the others, plus how well it keeps neighbours together. Among several views, the
+        one where it is largest is the one to take.
     """
     n = X.shape[0]
     n_clusters = min(n_clusters, n)
     if n_clusters <= 1:
-        return np.zeros(n, dtype=np.intp), 1.99
+        return np.zeros(n, dtype=np.intp), 0.0
     chosen = _draw_rows(n, n_clusters, rng)
     drawn = X[chosen]
     portrait, lengths = portray(drawn), [log_lengths(drawn)]
@@ -148,15 +149,19 @@ def cluster_view(
     own = [predictability(portrait, labels, n_clusters, half) for labels in pool]
     alike = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
     others = (alike.sum(axis=1) - np.diag(alike)) / (len(pool) - 1)
-    quality = own + others
-    knit = [
-        sum(modularity(look.near, labels, n_clusters) for look in portrait.looks)
-        for labels in pool
-    ]
+    knit = np.array(
+        [
+            [modularity(look.near, labels, n_clusters) for look in portrait.looks]
+            for labels in pool
+        ]
+    )
     less = [LESS_QUALITY * mere_length(lengths, labels, n_clusters) for labels in pool]
-    best = int(np.argmax(quality + knit - less))
+    best = int(np.argmax(own + others + knit.sum(axis=1) - less))
     labels = _extend([X], [np.arange(n)], [portrait], chosen, pool[best])
-    return labels, float(quality[best])
+    # A view is not better than another for clusters of even size. Nor for neighbours in
+    # standardised columns, where its noise is as loud as what it shows.
+    most = information(pool[best], pool[best], n_clusters) or 1.0
+    return labels, float((own[best] + others[best]) / most + knit[best, 0])
 
 
 def _draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
