@@ -8,7 +8,6 @@ parts named.
 import argparse
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -170,30 +169,6 @@ def stages():
             set_up_seconds=round(set_up, 2),
             **{name: round(100 * value, 2) for name, value in spent.items()},
         )
-
-
-@part
-def threads():
-    """Time iterations with as many threads launching kernels, each in its stream."""
-    for name, size in SIZES.items():
-        Xs = make_views(size)
-        for n_threads in (1, 4, 16):
-            device = Torch()
-            device.n_threads = n_threads
-            device._pool = ThreadPoolExecutor(n_threads)
-            posed, state = begin(Xs, size, device)
-            state = iterate(posed, state, 3)
-            synchronise()
-            start = time.perf_counter()
-            iterate(posed, state, 10)
-            synchronise()
-            took = (time.perf_counter() - start) / 10
-            tell(
-                part="threads",
-                size=name,
-                threads=n_threads,
-                milliseconds_per_iteration=round(1e3 * took, 2),
-            )
 
 
 @part

@@ -22,12 +22,17 @@ from benchmarks.gpu_tools import (
 from benchmarks.problems import KINDS, problem
 from benchmarks.sizes import SIZES, growing, make_views
 from unaligned.kernels import matching_cuda
-from unaligned.kernels.devices import Cores, Torch, on_host
+from unaligned.kernels.devices import Cores, Torch, on_host, result_of
 from unaligned.kernels.kmeans import cluster_on_device
 from unaligned.kernels.matching import match_greedy
 from unaligned.kernels.nvrtc import compiled
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.simplex import project_simplex
+
+
+def match_in_turn(*arguments):
+    """All steps of a matching."""
+    return result_of(matching_cuda.match_in_turn(*arguments))
 
 
 @part
@@ -63,7 +68,7 @@ def small_matchings(n_problems=2000):
     rng, n_rows, different = np.random.default_rng(0), 0, 0
     for _ in range(n_problems):
         rows, columns, order = problem(rng, largest=300)
-        found = matching_cuda.match_in_turn(on_gpu(rows[order]), on_gpu(columns))
+        found = match_in_turn(on_gpu(rows[order]), on_gpu(columns))
         expected = match_greedy(rows, columns, order)[order]
         n_rows += len(rows)
         different += int(np.count_nonzero(on_host(found) != expected))
@@ -81,7 +86,7 @@ def large_matchings():
                 rows, columns = (make(rng, n, m).astype(dtype) for _ in range(2))
             rows_there, columns_there = on_gpu(rows), on_gpu(columns)
             start = time.perf_counter()
-            found = on_host(matching_cuda.match_in_turn(rows_there, columns_there))
+            found = on_host(match_in_turn(rows_there, columns_there))
             took = time.perf_counter() - start
             different = int(np.count_nonzero(found != match_greedy(rows, columns)))
             tell(
@@ -116,11 +121,11 @@ def matching_times():
         ("200000", 5),
     ):
         for rows, columns in graphs_after(name, iterations):
-            found = matching_cuda.match_in_turn(rows, columns)
+            found = match_in_turn(rows, columns)
             start = time.process_time()
             expected = match_greedy(on_host(rows), on_host(columns))
             cpu = time.process_time() - start
-            gpu = seconds(lambda: matching_cuda.match_in_turn(rows, columns))  # noqa: B023
+            gpu = seconds(lambda: match_in_turn(rows, columns))  # noqa: B023
             tell(
                 part="matching times",
                 graphs=f"{name} after {iterations} iterations",
@@ -156,7 +161,7 @@ def time_per_kernel(rows, columns):
     """Count rounds, and milliseconds of each kernel in all of them."""
     macros = matching_cuda.definitions()
     timed = TimedModule(compiled("matching.cu", str(rows.dtype), **macros))
-    matching_cuda.match_in_turn(rows, columns, timed)
+    match_in_turn(rows, columns, timed)
     synchronise()
     spent = defaultdict(float)
     for name, start, end in timed.events:
@@ -189,7 +194,7 @@ def variants():
             timed = {}
             for case, (rows, columns) in cases:
                 took = seconds(
-                    lambda: matching_cuda.match_in_turn(rows, columns)  # noqa: B023
+                    lambda: match_in_turn(rows, columns)  # noqa: B023
                 )
                 timed[case] = round(1e3 * took, 2)
             tell(part="variants", **dict(zip(names, choice, strict=True)), **timed)

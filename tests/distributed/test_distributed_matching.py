@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment, linprog
 
 from unaligned.distributed import matching
 from unaligned.distributed.matching import Budget, Side
+from unaligned.kernels.devices import result_of
 from unaligned.kernels.simplex import project_simplex
 from unaligned.pavuc.updates import alignment_gain, match_rows
 
@@ -52,7 +53,7 @@ def test_instalments_are_exact(seed, n, m):
     G, T = graph(seed, n, m), graph(seed + 1, n, m)
     order = np.random.RandomState(seed).permutation(n)
     pairs = matching.match_in_instalments(Side(G, order), everyone(T))
-    exact = match_rows(G, T, order, NOBODY, "greedy")
+    exact = result_of(match_rows(G, T, order, NOBODY, "greedy"))
     assert_array_equal(permutation_of(pairs, n), exact)
 
 
@@ -94,7 +95,7 @@ def test_shares_of_anchors_are_the_best_transport():
 def test_within_the_budget_the_answer_is_the_one_in_memory():
     G, T = graph(0, 300, 4), graph(1, 300, 4)
     order, known = np.random.RandomState(0).permutation(300), NOBODY
-    exact = match_rows(G, T, order, known, "greedy")
+    exact = result_of(match_rows(G, T, order, known, "greedy"))
     at_once, in_instalments = 36 * 300 * 4, 22 * 300 * 4
     for memory in (np.inf, at_once, at_once - 1, in_instalments):
         budget = Budget(memory, 1)
@@ -113,7 +114,7 @@ def test_buckets_keep_known_pairs_and_lose_little(method):
     found = matching.match_within(budget, G, T, order, known, method, now)
     assert_array_equal(np.sort(found.permutation), np.arange(n))
     assert_array_equal(found.permutation[known[1]], known[0])
-    exact = match_rows(G, T, order, known, method)
+    exact = result_of(match_rows(G, T, order, known, method))
     best, reached = (alignment_gain(G, T, p) for p in (exact, found.permutation))
     at_random = alignment_gain(G, T, np.random.RandomState(1).permutation(n))
     assert best - reached < 0.1 * (best - at_random)
@@ -127,7 +128,7 @@ def test_the_loss_on_a_sample_of_everyone_is_the_loss(method, monkeypatch):
     estimate = matching.gain_lost(everyone(G), everyone(T), largest, method)
     pairs = matching.match_in_buckets(everyone(G), everyone(T), largest, method, now)
     reached = alignment_gain(G, T, permutation_of(pairs, n))
-    exact = match_rows(G, T, np.arange(n), NOBODY, method)
+    exact = result_of(match_rows(G, T, np.arange(n), NOBODY, method))
     assert_allclose(estimate, alignment_gain(G, T, exact) - reached, rtol=1e-6)
     if method == "optimal":
         assert_allclose(
@@ -144,7 +145,7 @@ def test_the_loss_is_estimated_well_from_fewer_rows():
     largest = 700.0
     pairs = matching.match_in_buckets(everyone(G), everyone(T), largest, "greedy", now)
     reached = alignment_gain(G, T, permutation_of(pairs, n))
-    exact = match_rows(G, T, np.arange(n), NOBODY, "greedy")
+    exact = result_of(match_rows(G, T, np.arange(n), NOBODY, "greedy"))
     lost = alignment_gain(G, T, exact) - reached
     estimate = matching.gain_lost(everyone(G), everyone(T), largest, "greedy")
     assert abs(estimate - lost) < 0.02 * alignment_gain(G, T, exact)

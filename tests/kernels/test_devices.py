@@ -161,7 +161,7 @@ class TestTorch:
 
 
 @pytest.mark.heavy
-def test_each_piece_has_a_stream_and_streams_wait_for_each_other():
+def test_pieces_take_turns_each_in_its_stream_and_streams_wait_for_each_other():
     pytest.importorskip("torch")
     made, waits, entered = [], [], []
 
@@ -184,10 +184,26 @@ def test_each_piece_has_a_stream_and_streams_wait_for_each_other():
             Stream=new_stream, current_stream=lambda: main, stream=enter
         )
     )
-    assert gpu.map(pow, [2, 3], [5, 2]) == [32, 9]
-    assert len(made) == 2
-    assert {*entered} == {*made}
-    assert {*waits[:2]} == {(stream, main) for stream in made}
-    assert {*waits[2:]} == {(main, stream) for stream in made}
-    assert gpu.map(abs, [-1]) == [1]
+
+    def work(name, n_steps):
+        for step in range(n_steps):
+            taken.append((name, step))
+            yield
+        return name
+
+    taken = []
+    assert gpu.interleave(work, "ab", [1, 3]) == ["a", "b"]
+    assert taken == [("a", 0), ("b", 0), ("b", 1), ("b", 2)]
+    assert entered == [made[i] for i in (0, 1, 0, 1, 1, 1)]
+    assert waits[:2] == [(stream, main) for stream in made]
+    assert waits[2:] == [(main, stream) for stream in made]
+    assert gpu.interleave(work, "c", [0]) == ["c"]
     assert len(made) == 2  # streams are used again
+
+
+def test_cores_take_all_steps_of_each_piece():
+    def work(number):
+        yield
+        return number**2
+
+    assert Cores(2).interleave(work, range(5)) == [0, 1, 4, 9, 16]

@@ -10,6 +10,7 @@ from cuda_on_cpu import ModuleOnCpu
 
 from benchmarks.problems import KINDS, problem
 from unaligned.kernels import matching_cuda
+from unaligned.kernels.devices import result_of
 from unaligned.kernels.matching import extend_matching, match_greedy
 from unaligned.kernels.nvrtc import CudaModule
 
@@ -77,7 +78,7 @@ def check(rows, columns, order, module=None, device="cpu"):
     import torch
 
     there = [torch.tensor(points, device=device) for points in (rows[order], columns)]
-    found = matching_cuda.match_in_turn(*there, module).cpu().numpy()
+    found = result_of(matching_cuda.match_in_turn(*there, module)).cpu().numpy()
     np.testing.assert_array_equal(found, match_greedy(rows, columns, order)[order])
 
 
@@ -130,7 +131,7 @@ def test_nan_is_no_endless_loop(torch, on_cpu):
     dtype, module = on_cpu
     points = torch.full((4, 2), float("nan"), dtype=getattr(torch, dtype.name))
     with pytest.raises(ValueError, match="finite"):
-        matching_cuda.match_in_turn(points, points, module)
+        result_of(matching_cuda.match_in_turn(points, points, module))
 
 
 @needs_gpu

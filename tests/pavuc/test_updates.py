@@ -6,6 +6,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment, minimize
 
 from unaligned.kernels import blocks
+from unaligned.kernels.devices import result_of
 from unaligned.kernels.simplex import project_simplex
 from unaligned.pavuc import updates
 
@@ -156,7 +157,7 @@ def test_matching_is_the_papers_loop(rng):
     G, T = simplex_rows(rng, n, m), simplex_rows(rng, n, m)
     order = rng.permutation(n)
     known = np.arange(p), np.arange(p)
-    found = updates.match_rows(G, T, order, known, "greedy")
+    found = result_of(updates.match_rows(G, T, order, known, "greedy"))
 
     score = G @ T.T  # Eq. 21
     score[:, :p] = -1
@@ -172,7 +173,7 @@ def test_matching_is_the_papers_loop(rng):
 def test_optimal_matching_maximises_equation_20(rng):
     G, T = simplex_rows(rng, 25, 4), simplex_rows(rng, 25, 4)
     nothing = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-    permutation = updates.match_rows(G, T, np.arange(25), nothing, "optimal")
+    permutation = result_of(updates.match_rows(G, T, np.arange(25), nothing, "optimal"))
     rows, columns = linear_sum_assignment(-(G @ T.T))
     best = (G @ T.T)[rows, columns].sum()
     np.testing.assert_allclose(updates.alignment_gain(G, T, permutation), best)

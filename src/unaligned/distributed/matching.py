@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
 from unaligned.distributed.passes import settle
+from unaligned.kernels.devices import result_of
 from unaligned.kernels.matching import extend_matching, match_greedy
 from unaligned.pavuc.updates import Array, Indices, alignment_gain, match_rows
 
@@ -76,7 +77,8 @@ def match_within(
     """
     n, m = graph.shape
     if n <= most_rows(budget.here, m, method):
-        return Matching(match_rows(graph, template, order, known, method), 0.0)
+        exact = result_of(match_rows(graph, template, order, known, method))
+        return Matching(exact, 0.0)
     rows = Side(graph, order[~np.isin(order, known[0])] if known[0].size else order)
     columns = Side(template, np.delete(np.arange(n), known[1]))
     if method == "greedy" and fewest_bytes(n, m, method) <= budget.here:

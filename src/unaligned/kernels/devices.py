@@ -5,7 +5,7 @@ threads with one BLAS thread each, the GPU in a stream per piece. Results do not
 on how many cores there are.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -23,12 +23,14 @@ __all__ = [
     "Torch",
     "is_on_gpu",
     "on_host",
+    "result_of",
     "spawn",
 ]
 
 Result = TypeVar("Result")
+Steps = Generator[None, None, Result]
+"""A piece of work that yields where it would wait for a GPU."""
 
-STREAMS = 16  # pieces of work that a GPU does at the same time
 SHARE_FOR_VIEWS = 0.75  # of a GPU's free memory; what is computed needs some, too
 
 
@@ -55,6 +57,24 @@ def is_on_gpu(array: Any) -> bool:
     False
     """
     return str(device_of(array)).startswith("cuda")
+
+
+def result_of(steps: Steps[Result]) -> Result:
+    """Take all steps of a piece of work, and return what it returns.
+
+    Examples
+    --------
+    >>> def two_steps():
+    ...     yield
+    ...     return "done"
+    >>> result_of(two_steps())
+    'done'
+    """
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
 
 
 def spawn(rng: np.random.RandomState, n: int) -> list[np.random.RandomState]:
@@ -110,8 +130,14 @@ class Cores:
     def each(
         self, function: Callable[..., Result], *arguments: Sequence[Any]
     ) -> list[Result]:
-        """Do what `map` does, for pieces that never wait for the device."""
+        """Do what `map` does, for pieces that keep the device busy, not the cores."""
         return self.map(function, *arguments)
+
+    def interleave(
+        self, function: Callable[..., Steps[Result]], *arguments: Sequence[Any]
+    ) -> list[Result]:
+        """Do what `each` does, for pieces that say where they wait for the device."""
+        return self.map(lambda *piece: result_of(function(*piece)), *arguments)
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -149,11 +175,10 @@ class Torch(Cores):
                 "finds none. Leave device=None to compute on the CPU. If there is a "
                 "GPU, its driver is missing or this torch was built without CUDA."
             )
-        super().__init__(n_threads=STREAMS if self._on_gpu else None)
+        super().__init__()
         self.device = self._torch.device(name)
         self._room = SHARE_FOR_VIEWS * self._free_bytes()
         self._streams: list[Any] = []
-        self._solvers_are_loaded = False
 
     def put(self, array: Any) -> Any:
         """Copy a NumPy array to the device."""
@@ -168,29 +193,6 @@ class Torch(Cores):
         self._room -= taken
         return SparseRows(X, self) if sparse.issparse(X) else self.put(X)
 
-    def map(
-        self, function: Callable[..., Result], *arguments: Sequence[Any]
-    ) -> list[Result]:
-        """Do what the built-in ``map`` does, each piece in a stream of its own."""
-        if not self._on_gpu:
-            return super().map(function, *arguments)
-        cuda = self._torch.cuda
-        while len(self._streams) < len(arguments[0]):
-            self._streams.append(cuda.Stream())
-        streams, main = self._streams[: len(arguments[0])], cuda.current_stream()
-
-        def in_stream(stream: Any, *piece: Any) -> Result:
-            # What a stream frees, it may use again before the others are done with it.
-            # They are: it waits for them here, and they for it below.
-            stream.wait_stream(main)
-            with cuda.stream(stream):
-                return function(*piece)
-
-        results = super().map(in_stream, streams, *arguments)
-        for stream in streams:
-            main.wait_stream(stream)
-        return results
-
     def each(
         self, function: Callable[..., Result], *arguments: Sequence[Any]
     ) -> list[Result]:
@@ -203,6 +205,37 @@ class Torch(Cores):
             return super().each(function, *arguments)
         return list(map(function, *arguments))
 
+    def interleave(
+        self, function: Callable[..., Steps[Result]], *arguments: Sequence[Any]
+    ) -> list[Result]:
+        """Do what `each` does, each piece in a stream of its own.
+
+        While one of them waits for the device, the others take their next step.
+        """
+        if not self._on_gpu:
+            return super().interleave(function, *arguments)
+        cuda = self._torch.cuda
+        while len(self._streams) < len(arguments[0]):
+            self._streams.append(cuda.Stream())
+        main = cuda.current_stream()
+        results: dict[int, Result] = {}
+        pieces = [*zip(self._streams, map(function, *arguments), strict=False)]
+        # What a stream frees, it may use again before the others are done with it.
+        # They are: it waits for them here, and they for it below.
+        for stream, _ in pieces:
+            stream.wait_stream(main)
+        while len(results) < len(pieces):
+            for i, (stream, steps) in enumerate(pieces):
+                if i not in results:
+                    with cuda.stream(stream):
+                        try:
+                            next(steps)
+                        except StopIteration as end:
+                            results[i] = end.value
+        for stream, _ in pieces:
+            main.wait_stream(stream)
+        return [results[i] for i in range(len(pieces))]
+
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Hold BLAS to one thread, and explain when the GPU has run out of memory.
@@ -213,7 +246,6 @@ class Torch(Cores):
             With figures and a way out.
         """
         try:
-            self._load_solvers()
             with super().busy():
                 yield
         except self._torch.cuda.OutOfMemoryError as error:
@@ -226,12 +258,6 @@ class Torch(Cores):
                 "on the CPU. Views that do not fit are no reason: they stay on the "
                 "host and are copied block by block."
             ) from error
-
-    def _load_solvers(self) -> None:
-        """Load what torch decomposes matrices with: two threads at once must not."""
-        if self._on_gpu and not self._solvers_are_loaded:
-            self._torch.linalg.inv(self._torch.ones((1, 1), device=self.device))
-            self._solvers_are_loaded = True
 
     def _free_bytes(self) -> float:
         if not self._on_gpu:

@@ -14,10 +14,11 @@ from scipy.optimize import linear_sum_assignment
 
 from unaligned.kernels import matching_candidates
 from unaligned.kernels.blocks import row_blocks
-from unaligned.kernels.devices import is_on_gpu, on_host
+from unaligned.kernels.devices import Steps, is_on_gpu, on_host, result_of
 from unaligned.kernels.memory import available_bytes
 
 __all__ = [
+    "extend_in_steps",
     "extend_matching",
     "invert",
     "match_greedy",
@@ -180,17 +181,30 @@ def extend_matching(
     >>> extend_matching(points, points, known, method="optimal")
     array([2, 1, 0])
     """
+    return result_of(extend_in_steps(rows, columns, known, method=method, order=order))
+
+
+def extend_in_steps(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    known: tuple[NDArray[np.intp], NDArray[np.intp]],
+    *,
+    method: str,
+    order: NDArray[np.intp] | None = None,
+) -> Steps[NDArray[np.intp]]:
+    """`extend_matching` in steps, for several of them side by side on a GPU."""
     xp, where = array_namespace(rows), device(rows)
     known_rows, known_columns = known
     if order is None:
         order = xp.arange(len(rows), device=where)
     row_of_column: NDArray[np.intp] = xp.empty_like(order)
     if len(known_rows) == 0:
-        row_of_column[_match_in_turn(rows[order], columns, method)] = order
+        partner = yield from _match_in_turn(rows[order], columns, method)
+        row_of_column[partner] = order
         return row_of_column
     free = _less(order, known_rows)
     free_columns = _less(xp.arange(len(columns), device=where), known_columns)
-    partner = _match_in_turn(rows[free], columns[free_columns], method)
+    partner = yield from _match_in_turn(rows[free], columns[free_columns], method)
     row_of_column[known_columns] = known_rows
     row_of_column[free_columns[partner]] = free
     return row_of_column
@@ -206,12 +220,13 @@ def _less(numbers: NDArray[np.intp], known: NDArray[np.intp]) -> NDArray[np.intp
 
 def _match_in_turn(
     rows: NDArray[Any], columns: NDArray[Any], method: str
-) -> NDArray[np.intp]:
+) -> Steps[NDArray[np.intp]]:
     """Column of each row, on the device where the rows are."""
     if method == "greedy" and is_on_gpu(rows):
         from unaligned.kernels import matching_cuda
 
-        return matching_cuda.match_in_turn(rows, columns)  # type: ignore[no-any-return]
+        found: NDArray[np.intp] = yield from matching_cuda.match_in_turn(rows, columns)
+        return found
     match = {"greedy": match_greedy, "optimal": match_optimal}[method]
     matched: NDArray[np.intp] = array_namespace(rows).asarray(
         match(on_host(rows), on_host(columns)), device=device(rows)

@@ -3,9 +3,9 @@
 `matching.cu` explains how; here is who launches what, and when.
 """
 
-from threading import Lock
 from typing import Any
 
+from unaligned.kernels.devices import Steps
 from unaligned.kernels.nvrtc import CudaModule, compiled
 
 __all__ = ["match_in_turn"]
@@ -17,12 +17,13 @@ PREPARING_THREADS = 128
 PACKING_THREADS = 1024
 WORTH_PACKING = 0.5  # share of the columns that may be taken, and are passed over
 
-# Threads that take turns at every launch take longer than those that wait for theirs.
-_one_at_a_time = Lock()
 
-
-def match_in_turn(rows: Any, columns: Any, module: CudaModule | None = None) -> Any:
+def match_in_turn(
+    rows: Any, columns: Any, module: CudaModule | None = None
+) -> Steps[Any]:
     """Give each row, as they come, the free column with the largest inner product.
+
+    Yields when everything is launched that can be launched without waiting.
 
     Parameters
     ----------
@@ -37,12 +38,10 @@ def match_in_turn(rows: Any, columns: Any, module: CudaModule | None = None) -> 
         The column of each row; among equal ones the smallest, as on the CPU.
     """
     module = module or compiled("matching.cu", str(rows.dtype), **definitions())
-    with _one_at_a_time:
-        matching = _Matching(rows, columns, module)
-    done = 0
+    matching, done = _Matching(rows, columns, module), 0
     while done < len(rows):
-        with _one_at_a_time:
-            matching.launch_rounds(done)
+        matching.launch_rounds(done)
+        yield
         before, done = done, int(matching.progress[0])
         if done == before:
             raise ValueError("rows and columns and their products must be finite.")

@@ -16,7 +16,7 @@ from array_api_compat import array_namespace
 from array_api_compat import device as device_of
 
 from unaligned.kernels.blocks import row_blocks, row_parts
-from unaligned.kernels.devices import Cores, on_host
+from unaligned.kernels.devices import Cores, Steps, on_host
 from unaligned.kernels.residual import sum_of_squares
 from unaligned.kernels.simplex import project_simplex
 from unaligned.known_pairs import KnownPairs
@@ -357,7 +357,7 @@ def update_permutations(
         return previous
     device = problem.device
 
-    def match(i: int) -> Indices:
+    def match(i: int) -> Steps[Indices]:
         known_rows, known_columns = problem.pairs.between(i, template)
         return match_rows(
             graphs[i],
@@ -371,6 +371,6 @@ def update_permutations(
     identity = xp.arange(len(graphs[template]), device=where)
     permutations = [identity] * len(graphs)
     others = [i for i in range(len(graphs)) if i != template]
-    for i, permutation in zip(others, device.map(match, others), strict=True):
+    for i, permutation in zip(others, device.interleave(match, others), strict=True):
         permutations[i] = permutation
     return permutations

@@ -82,7 +82,7 @@ def careful_iteration(
         reweight_rows(r, floor)
         for r, floor in zip(state.residuals, problem.floors, strict=True)
     ]
-    projections = problem.device.map(
+    projections = problem.device.each(
         lower_projection,
         problem.views,
         row_weights,

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned.kernels.blocks import row_blocks, row_parts
-from unaligned.kernels.devices import on_host
-from unaligned.kernels.matching import extend_matching, matching_confidence
+from unaligned.kernels.devices import Steps, on_host
+from unaligned.kernels.matching import extend_in_steps, matching_confidence
 from unaligned.kernels.procrustes import polar_factor, polar_factors
 from unaligned.kernels.view_weights import power_weights
 
@@ -184,14 +184,14 @@ def match_rows(
     order: Indices,
     known: tuple[Indices, Indices],
     matching: str,
-) -> Indices:
-    """Eqs. 20, 21 and 23: the block-diagonal permutation of one view.
+) -> Steps[Indices]:
+    """Eqs. 20, 21 and 23: the block-diagonal permutation of one view, in steps.
 
     Known pairs stay. Of the others, each row in ``order`` takes the free template row
     it reaches with the largest 2-step probability g_i·g_t (``"greedy"``), or all are
     matched at once to maximise Tr(Πᵀ G_iᵀ G_t), Eq. 20 (``"optimal"``).
     """
-    return extend_matching(graph, template, known, method=matching, order=order)
+    return extend_in_steps(graph, template, known, method=matching, order=order)
 
 
 def alignment_gain(graph: Array, template: Array, permutation: Indices) -> float:
