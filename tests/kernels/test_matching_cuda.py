@@ -99,6 +99,7 @@ def on_cpu(request, monkeypatch, modules, tmp_path):
     monkeypatch.setattr(matching_cuda, "WARPS", warps)
     monkeypatch.setattr(matching_cuda, "RESOLVING_THREADS", 64)
     monkeypatch.setattr(matching_cuda, "PACKING_THREADS", 64)
+    monkeypatch.setattr(matching_cuda, "SPARE_ROUNDS", 0)
     if scalar not in modules:
         macros = {"SCALAR": scalar, **matching_cuda.definitions()}
         modules[scalar] = ModuleOnCpu(tmp_path, LAUNCHERS, macros, shared_bytes)
@@ -125,6 +126,14 @@ def test_lists_that_are_used_up(on_cpu, kind):
     # One round would do if lists were long enough.
     assert module.launches.count("resolve") > 1
     assert module.launches.count("pack") > 1
+
+
+def test_rounds_to_spare_do_no_harm(on_cpu, monkeypatch):
+    dtype, module = on_cpu
+    monkeypatch.setattr(matching_cuda, "SPARE_ROUNDS", 4)
+    rng = np.random.default_rng(5)
+    rows, columns = (KINDS["dirichlet"](rng, 70, 4).astype(dtype) for _ in range(2))
+    check(rows, columns, np.arange(70), module)
 
 
 def test_nan_is_no_endless_loop(torch, on_cpu):

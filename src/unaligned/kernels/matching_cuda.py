@@ -15,6 +15,7 @@ WARPS = 8  # that look for the best columns of a row; each finds 32 of them
 RESOLVING_THREADS = 512
 PREPARING_THREADS = 128
 PACKING_THREADS = 1024
+SPARE_ROUNDS = 3  # cost nothing where all rows have chosen
 WORTH_PACKING = 0.5  # share of the columns that may be taken, and are passed over
 
 
@@ -102,13 +103,14 @@ class _Matching:
         )
 
     def launch_rounds(self, done: int) -> None:
-        """Launch as many rounds as the other rows need, if each gets to its end."""
+        """Launch as many rounds as the other rows need, and some for used-up lists."""
         since_packed = 0
-        for start in range(done, self.n_rows, BLOCK_ROWS):
+        last = self.n_rows + SPARE_ROUNDS * BLOCK_ROWS
+        for start in range(done, last, BLOCK_ROWS):
             self.shortlist()
             self.resolve()
             since_packed += BLOCK_ROWS
-            if since_packed > WORTH_PACKING * (self.n_columns - start):
+            if since_packed > WORTH_PACKING * (self.n_columns - start) > 0:
                 self.pack()
                 self.relabel()
                 since_packed = 0
