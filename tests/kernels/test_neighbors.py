@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from unaligned.kernels import neighbors
+from unaligned.kernels.scaling import unit_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -40,6 +41,48 @@ def test_the_table_of_products_is_never_whole(monkeypatch):
 def test_ties_go_to_the_smaller_column():
     indices, _ = neighbors.top_products(np.ones((2, 1)), np.ones((5, 1)), 3)
     np.testing.assert_array_equal(indices, [[0, 1, 2]] * 2)
+
+
+def directions(n, seed=0, m=6):
+    points = np.random.RandomState(seed).normal(size=(n, m)).astype(np.float32)
+    return unit_rows(points)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_columns", "k"), [(1, 1, 1), (50, 900, 7), (9, 40, 40)]
+)
+def test_rows_that_see_all_cells_find_the_same(n, n_columns, k):
+    rows, columns = directions(n), directions(n_columns, seed=1)
+    assert int(np.sqrt(n_columns)) <= neighbors.N_SEEN
+    found = neighbors.likely_top_products(rows, columns, k)
+    for one, other in zip(found, neighbors.top_products(rows, columns, k), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+    assert found[1].dtype == np.float32
+
+
+def test_rows_that_see_some_cells_find_nearly_the_same(monkeypatch):
+    monkeypatch.setattr(neighbors, "BLOCK_ENTRIES", 1000)  # several blocks
+    rows, columns = directions(500), directions(4000, seed=1)
+    monkeypatch.setattr(neighbors, "N_SEEN", 6)  # of 63
+    indices, products = neighbors.likely_top_products(rows, columns, 10)
+    exact, _ = neighbors.top_products(rows, columns, 10)
+    found = np.mean([np.isin(*pair) for pair in zip(exact, indices, strict=True)])
+    assert 0.9 < found < 1
+    table = rows @ columns.T
+    np.testing.assert_allclose(
+        products, np.take_along_axis(table, indices, axis=1), rtol=1e-4
+    )
+    assert (np.diff(products, axis=1) <= 0).all()
+    assert all(len({*row}) == 10 for row in indices.tolist())
+
+
+def test_rows_that_see_too_few_columns_look_at_all(monkeypatch):
+    monkeypatch.setattr(neighbors, "N_SEEN", 1)
+    columns = directions(100, seed=1)
+    columns[:60] = columns[0]  # a cell of many, and many of few
+    found = neighbors.likely_top_products(columns, columns, 30)
+    table = columns @ columns.T
+    np.testing.assert_allclose(found[1][60:], -np.sort(-table)[60:, :30], rtol=1e-4)
 
 
 def test_more_neighbours_than_columns_are_refused():

@@ -11,22 +11,29 @@ __all__ = ["keep_largest"]
 
 @njit(cache=True, nogil=True)
 def keep_largest(
-    table: NDArray[Any], indices: NDArray[np.intp], values: NDArray[Any]
+    table: NDArray[Any],
+    rows: NDArray[np.intp],
+    columns: NDArray[np.intp],
+    indices: NDArray[np.intp],
+    values: NDArray[Any],
 ) -> None:
-    """Write the largest entries of each row of a table, largest first."""
+    """Enter a table of some rows and columns into lists of the largest entries.
+
+    ``values`` of a row are in falling order, -inf where nothing was entered yet, and
+    ``indices`` the columns that they belong to. Who came first wins a tie.
+    """
     k = indices.shape[1]
-    for row in range(table.shape[0]):
-        kept = 0
-        for column in range(table.shape[1]):
-            value = table[row, column]
+    for i in range(table.shape[0]):
+        row = rows[i]
+        for j in range(table.shape[1]):
+            value = table[i, j]
             # Almost every entry fails this one comparison.
-            if kept == k and value <= values[row, k - 1]:
+            if value <= values[row, k - 1]:
                 continue
-            place = kept if kept < k else k - 1
+            place = k - 1
             while place > 0 and values[row, place - 1] < value:
                 values[row, place] = values[row, place - 1]
                 indices[row, place] = indices[row, place - 1]
                 place -= 1
             values[row, place] = value
-            indices[row, place] = column
-            kept = min(kept + 1, k)
+            indices[row, place] = columns[j]

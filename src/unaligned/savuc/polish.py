@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unaligned.kernels.neighbors import top_products
+from unaligned.kernels.neighbors import likely_top_products, top_products
 from unaligned.kernels.scaling import unit_rows
 
 __all__ = [
@@ -46,6 +46,7 @@ ENOUGH_GAIN = 1.003  # of the score per cycle, or the climb ends
 MOST_CYCLES = 24
 MOST_DENSE = 4500  # rows of a plan that is kept as a dense matrix
 N_NEAR = 32  # pairs of every row, from either side, that a sparse plan keeps
+MOST_COMPARED = 30_000  # rows of a view that are compared with all of the other one
 
 
 class Rows(NamedTuple):
@@ -129,8 +130,9 @@ def sparse_kernel(A: Array, B: Array, temperature: float) -> Any:
     """Keep near pairs of rows only; the others have no weight to speak of."""
     shape = len(A), len(B)
     k = min(N_NEAR, *shape)
-    columns, forward = top_products(A, B, k)
-    rows, backward = top_products(B, A, k)
+    nearest = top_products if max(shape) <= MOST_COMPARED else likely_top_products
+    columns, forward = nearest(A, B, k)
+    rows, backward = nearest(B, A, k)
     cosine = np.concatenate([forward.ravel(), backward.ravel()])
     left = np.concatenate([np.repeat(np.arange(shape[0]), k), rows.ravel()])
     right = np.concatenate([columns.ravel(), np.repeat(np.arange(shape[1]), k)])
