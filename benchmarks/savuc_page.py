@@ -38,8 +38,8 @@ Accuracy in percent. *Template*: labels of the template's rows. *Single view*: t
 best of k-means and spectral clustering, on two scales, picked with the labels
 (oracle), of the views that were aligned and of all views. *All views*: mean accuracy
 over every view's own rows, beside PAVuC-ATS on centred data. Where nothing is
-trusted, the template is the view whose own clusters are predicted best from it and
-agree best between recipes.
+trusted, the template is the view whose own clusters are predicted best from it, agree
+best between recipes and keep neighbours together best.
 
 """
 

@@ -59,7 +59,7 @@ def is_on_gpu(array: Any) -> bool:
     return str(device_of(array)).startswith("cuda")
 
 
-def result_of(steps: Steps[Result]) -> Result:
+def result_of(steps: Generator[Any, None, Result]) -> Result:
     """Take all steps of a piece of work, and return what it returns.
 
     Examples

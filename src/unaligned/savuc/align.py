@@ -4,7 +4,7 @@ import time
 from collections.abc import Generator
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 
 from unaligned.alignment import Alignment
 from unaligned.checkpoints import Milestone
-from unaligned.kernels.devices import Cores, spawn
+from unaligned.kernels.devices import Cores, result_of, spawn
 from unaligned.kernels.matching import invert
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
@@ -159,12 +159,7 @@ def align_checked(
         "sklearn.decomposition.TruncatedSVD."
     )
     ask_for_memory("unaligned.align", memory_need(views), views.n_rows, ways_out)
-    steps = align_steps(views, pairs, effort, time_limit, rng, verbose)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return cast(tuple[Alignment, list[Geometry]], end.value)
+    return result_of(align_steps(views, pairs, effort, time_limit, rng, verbose))
 
 
 def align_steps(

@@ -94,8 +94,8 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         Clusters of each view from its own structure alone: what fusion has to beat.
     template_ : int
         The view that the others were aligned to; where none can be, or only what was
-        known, the one whose own clusters are predicted best from it and agree best
-        between recipes.
+        known, the one whose own clusters are predicted best from it, agree best
+        between recipes and keep neighbours together best.
     alignment_ : Alignment
         Row correspondence, confidence and trust.
     embedding_ : ndarray of shape (rows of the template, n_directions)

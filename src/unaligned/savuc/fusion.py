@@ -156,7 +156,7 @@ def cluster_view(
         ]
     )
     less = [LESS_QUALITY * mere_length(lengths, labels, n_clusters) for labels in pool]
-    best = int(np.argmax(own + others + knit.sum(axis=1) - less))
+    best = int(np.argmax(own + others + knit.mean(axis=1) - less))
     labels = _extend([X], [np.arange(n)], [portrait], chosen, pool[best])
     # A view is not better than another for clusters of even size. Nor for neighbours in
     # standardised columns, where its noise is as loud as what it shows.
