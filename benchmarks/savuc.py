@@ -79,7 +79,11 @@ NOTHING_KNOWN = [
     Case("digits"),
 ]
 # Shuffled once, and last: they take many minutes.
-LARGE = [Case("CIFAR10-10k-recon", rows=50_000), Case("ProteinFold")]
+LARGE = [
+    Case("CIFAR10-10k-recon", rows=50_000),
+    Case("CIFAR10-10k-recon", rows=100_000),
+    Case("ProteinFold"),
+]
 SOME_KNOWN = [
     Case(name, views, rows, ratio)
     for ratio in (0.0, 0.01, 0.1, 0.5, 1.0)

@@ -126,7 +126,7 @@ def memory_need(views: Views) -> float:
     coordinates = sum(3 * 4 * X.shape[0] * min(50, X.shape[1]) for X in views.arrays)
     directions = sum(X.shape[1] * _n_directions(X) for X in views.arrays)
     tables = max(map(_table_size, views.arrays)) + 2 * min(n, 2500) ** 2
-    return coordinates + 800 * n + 8 * (directions + tables)
+    return coordinates + 2200 * n + 8 * (directions + tables)
 
 
 def _n_directions(X: Any) -> int:

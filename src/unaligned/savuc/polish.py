@@ -128,18 +128,23 @@ def dense_kernel(A: Array, B: Array, temperature: float) -> Array:
 
 def sparse_kernel(A: Array, B: Array, temperature: float) -> Any:
     """Keep near pairs of rows only; the others have no weight to speak of."""
+    forward = near_pairs(A, B, temperature)
+    backward = near_pairs(B, A, temperature).T.tocsr()
+    return forward.maximum(backward)  # the same where both have a pair
+
+
+def near_pairs(A: Array, B: Array, temperature: float) -> Any:
+    """Pairs of every row of the first view with those that are nearest to it."""
     shape = len(A), len(B)
     k = min(N_NEAR, *shape)
     nearest = top_products if max(shape) <= MOST_COMPARED else likely_top_products
-    columns, forward = nearest(A, B, k)
-    rows, backward = nearest(B, A, k)
-    cosine = np.concatenate([forward.ravel(), backward.ravel()])
-    left = np.concatenate([np.repeat(np.arange(shape[0]), k), rows.ravel()])
-    right = np.concatenate([columns.ravel(), np.repeat(np.arange(shape[1]), k)])
-    # Pairs that are near from both sides stand twice; once is enough.
-    _, once = np.unique(left * shape[1] + right, return_index=True)
-    weights = np.exp((cosine[once] - 1) / np.float32(temperature))
-    return sparse.csr_array((weights, (left[once], right[once])), shape)
+    columns, cosine = nearest(A, B, k)
+    weights = np.exp((cosine - 1) / np.float32(temperature)).ravel()
+    starts = np.arange(0, shape[0] * k + 1, k, dtype=np.int32)
+    pairs = (weights, columns.ravel().astype(np.int32), starts)
+    kernel = sparse.csr_array(pairs, shape)
+    kernel.sort_indices()
+    return kernel
 
 
 def correlate(plan: Plan, rows: Rows) -> Array:
