@@ -20,6 +20,7 @@ __all__ = [
     "Cores",
     "HostRows",
     "SparseRows",
+    "Steps",
     "Torch",
     "is_on_gpu",
     "on_host",

@@ -160,7 +160,7 @@ def cluster_view(
     labels = _extend([X], [np.arange(n)], [portrait], chosen, pool[best])
     # A view is not better than another for clusters of even size. Nor for neighbours in
     # standardised columns, where its noise is as loud as what it shows.
-    most = information(pool[best], pool[best], n_clusters) or 1.0
+    most = alike[best, best] or 1.0
     return labels, float((own[best] + others[best]) / most + knit[best, 0])
 
 
