@@ -79,13 +79,12 @@ for title, (name, ratio) in cases.items():
         continue
     n_types = len({kind for own in cells.values() for kind in own.obs["type"]})
     model = cluster(cells, n_types, effort="quick")
-    trust = ", ".join(f"{value:.2f}" for value in model.alignment_.trust)
-    print(f"{title}: trust {trust}")
+    print(f"{title}: {model.alignment_}")
     for direction, (right, floor) in carried(cells).items():
         print(f"  {direction}: {right:.0%} carried rightly, commonest type {floor:.0%}")
 
 # %%
-# Trust below 0.5 means: refused. Then nothing is carried but what was known, and the
+# The verdict ``none`` means: refused. Then nothing is carried but what was known, and the
 # floor is better. A method that always matches is no way out. PAVuC gives each of
 # scGEM's cells a partner, and those are of the same type about as often as cells drawn
 # at random:

@@ -29,9 +29,9 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
     model.fit(data.Xs)
     row[0].set_ylabel(name)
     for i, ax in enumerate(row):
-        labels, trust = model.view_labels_[i], model.alignment_.trust[i]
+        labels, verdict = model.view_labels_[i], model.alignment_.verdict[i]
         accuracy = clustering_scores(data.ys[i], labels)["acc"]
         ax.scatter(*PCA(2).fit_transform(data.Xs[i]).T, c=labels, s=4, cmap="tab10")
         ax.set(xticks=[], yticks=[])
-        ax.set_title(f"{digits.view_names[i]}: ACC {accuracy:.0%}, trust {trust:.1f}")
+        ax.set_title(f"{digits.view_names[i]}: ACC {accuracy:.0%}, {verdict}")
 plt.show()

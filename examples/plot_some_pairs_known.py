@@ -97,10 +97,9 @@ plt.show()
 # gradients get the clusters that profiles help to find. More pairs add little here.
 # (``effort="quick"`` is for this page. A longer search, or more rows, can do without.)
 #
-# **PAVuC** matches every row in any case. With no pair its matches are at chance, with
-# twenty as well, and its trust, which counts the known partners, says so. With a fifth
-# of the pairs they are better than chance, yet the clusters are still those of the view
-# alone.
+# **PAVuC** matches every row in any case, and has no test of its matches: its trust is
+# empty. With no pair they are at chance, with twenty as well. With a fifth of the pairs
+# they are better than chance, yet the clusters are still those of the view alone.
 #
 # This is one shuffle of one data set. ``random_state=0`` fixes which rows are taken for
 # the known pairs, and with other seeds the figures move by some points; try three

@@ -1,4 +1,6 @@
 import sys
+from copy import deepcopy
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -39,7 +41,7 @@ def test_views_are_found_by_index_and_by_name(alignment):
 
 def test_trusted_pairs_are_those_of_trusted_views_and_can_be_passed_on(alignment):
     assert list(alignment.trusted_pairs()) == [(1, 2)]
-    assert list(alignment.trusted_pairs(at_least=0.1)) == [(1, 0), (1, 2)]
+    assert list(alignment.trusted_pairs(at_least=0.8)) == []
     views = check_views([np.eye(3)] * 3)
     known = check_aligned(alignment.trusted_pairs(), views)
     np.testing.assert_array_equal(known.between(2, 1), [[1, 0], [0, 2]])
@@ -47,10 +49,12 @@ def test_trusted_pairs_are_those_of_trusted_views_and_can_be_passed_on(alignment
 
 def test_table_has_a_line_per_template_row_and_other_view(alignment):
     frame = alignment.to_frame()
-    assert list(frame.columns) == ["template_row", "view", "row", "confidence", "trust"]
+    columns = ["template_row", "view", "row", "confidence", "trust", "verdict"]
+    assert list(frame.columns) == columns
     assert len(frame) == 6
     line = frame[(frame.view == "c") & (frame.template_row == 2)].iloc[0]
     assert (line["row"], line["confidence"], line["trust"]) == (0, 0.3, 0.7)
+    assert list(frame.verdict) == ["none"] * 3 + ["objects"] * 3
 
 
 def test_table_of_a_single_view_is_empty():
@@ -66,8 +70,20 @@ def test_without_pandas_the_way_out_is_named(alignment, monkeypatch):
 
 def test_repr_says_what_matters(alignment):
     assert repr(alignment) == (
-        "Alignment of 3 views with the 3 rows of view b (trust a: 0.20, b: 1.00, "
-        "c: 0.70)"
+        "Alignment of 3 views with the 3 rows of view b: a none (trust 0.20), "
+        "c objects (trust 0.70)"
+    )
+    known, trust = np.array([0.4, 1, 0]), np.array([0.9, 1, np.nan])
+    found = replace(
+        alignment,
+        trust=trust,
+        verdict=["classes", "objects", "untested"],
+        known=known,
+        suspects={(0, 1): np.array([[2, 0], [0, 1]])},
+    )
+    assert repr(found) == (
+        "Alignment of 3 views with the 3 rows of view b: a classes (trust 0.90, "
+        "40\u00a0% known), c untested; known pairs that the data contradict: 2"
     )
 
 
@@ -75,14 +91,91 @@ def test_notebooks_show_a_table_of_the_views(alignment):
     odd = Alignment(**vars(alignment) | {"view_names": ["a", "b", "<c>"]})
     root = ElementTree.fromstring(odd._repr_html_())  # well-formed, names escaped
     rows = [[cell.text for cell in row] for row in root.find("tbody")]
-    assert [row[:3] for row in rows] == [
-        ["a", "2 of 3", "0.7"],
-        ["b", "template", None],
-        ["<c>", "2 of 3", "0.65"],
+    assert [row[:4] for row in rows] == [
+        ["a", "none", "2 of 3", "0.7"],
+        ["b", "template", None, None],
+        ["<c>", "objects", "2 of 3", "0.65"],
     ]
     assert [float(m.get("value")) for m in root.iter("meter")] == [0.2, 0.7]
+    untested = replace(odd, trust=np.array([np.nan, 1, 0.7]), verdict=[])
+    root = ElementTree.fromstring(untested._repr_html_())
+    assert [float(m.get("value")) for m in root.iter("meter")] == [0.7]
 
 
 def test_views_are_named_by_index_unless_told():
     alone = Alignment(0, [np.arange(3)] * 2, [np.ones(3)] * 2, np.ones(2))
     assert alone.view_names == ["0", "1"]
+
+
+def test_a_verdict_that_is_not_given_follows_from_trust():
+    rows, sure = [np.arange(2)] * 4, [np.ones(2)] * 4
+    found = Alignment(3, rows, sure, np.array([0.5, 0.49, np.nan, np.nan]))
+    assert found.verdict == ["objects", "none", "untested", "objects"]
+    assert found.matched() == [0, 3]
+    assert found.trusted() == [0]
+    assert found.basis == ["structure"] * 4
+    np.testing.assert_array_equal(found.known, [0, 0, 0, 1])
+    assert found.suspects == {}
+
+
+def test_trust_may_be_filled_in_before_the_verdict_is_asked_for():
+    rows, sure = [np.arange(2)] * 2, [np.ones(2)] * 2
+    found = Alignment(0, rows, sure, np.array([1.0, 0.1]))
+    found.trust[1] = 0.9
+    assert deepcopy(found).verdict == found.verdict == ["objects", "objects"]
+    assert replace(found, others=[]).verdict == ["objects", "objects"]
+    found.verdict[1] = "classes"
+    assert found.matched() == [0]
+    with pytest.raises(AttributeError, match="no attribute 'verdicts'"):
+        _ = found.verdicts
+
+
+def test_views_with_common_classes_are_trusted_and_not_matched(alignment):
+    found = replace(alignment, verdict=["none", "objects", "classes"])
+    assert found.trusted() == [1, 2]
+    assert found.matched() == [1]
+    assert found.trusted_pairs() == {}
+
+
+@pytest.mark.parametrize("verdict", ["classes", "none", "untested"])
+def test_of_views_that_are_not_matched_known_pairs_can_be_trusted(alignment, verdict):
+    sure = [np.array([1.0, 0.5, 1.0]), *alignment.confidence[1:]]
+    given = {"confidence": sure, "verdict": [verdict, "objects", "none"]}
+    assert replace(alignment, **given).trusted_pairs() == {}  # none was known
+    known = replace(alignment, **given, known=np.array([1 / 3, 1, 0]))
+    pairs = known.trusted_pairs()
+    assert list(pairs) == [(1, 0)]
+    np.testing.assert_array_equal(pairs[1, 0], [[0, 2]])
+
+
+def test_trusted_pairs_of_groups_apart_are_those_of_their_members():
+    rows, sure = [np.arange(2)] * 4, [np.ones(2)] * 4
+    trust = np.array([0.1, 0.1, 1, 0.9])
+    apart = Alignment(2, rows, sure, trust, known=np.array([0.5, 0, 1, 0]))
+    nobody = np.full(2, -1)
+    found = Alignment(
+        0, [rows[0], *[nobody] * 3], sure, np.array([1, 0.2, 0.2, 0.2]), others=[apart]
+    )
+    assert list(found.trusted_pairs()) == [(2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"template": 3}, "template is 3, but there are 3 views"),
+        ({"trust": np.ones(2)}, "trust has 2 entries, but there are 3 views"),
+        ({"trust": np.array([0, 1, 1.5])}, r"trust is \[0. +1. +1.5\], but it must be"),
+        ({"known": np.array([0, 1, np.nan])}, r"known is \[ ?0. +1. +nan\], but it"),
+        ({"known": np.zeros(1)}, "known has 1 entries"),
+        ({"view_names": ["a"]}, "view_names has 1 entries"),
+        ({"verdict": ["objects"]}, "verdict has 1 entries, but there are 3 views"),
+        ({"verdict": ["yes"] * 3}, "verdict holds 'yes', but it is one of 'objects'"),
+        ({"basis": ["luck"] * 3}, "basis holds 'luck', but it is one of 'structure'"),
+        ({"confidence": [np.ones(2)] * 3}, r"confidence has arrays of \[2, 2, 2\]"),
+        ({"suspects": {(0, 1): [1, 2]}}, r"suspects\[\(0, 1\)\] has shape \(2,\)"),
+        ({"suspects": {(0, 3): [[1, 2]]}}, "of two of the 3 views"),
+    ],
+)
+def test_parts_that_do_not_fit_are_named(alignment, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Alignment(**vars(alignment) | wrong)

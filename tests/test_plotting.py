@@ -1,5 +1,6 @@
 import sys
 import warnings
+from dataclasses import replace
 
 import matplotlib
 import numpy as np
@@ -109,6 +110,7 @@ def test_lines_join_matched_rows(model, blobs):
         [alignment.permutations[v] for v in (t, i)],
         [alignment.confidence[v] for v in (t, i)],
         alignment.trust[[t, i]],
+        known=alignment.known[[t, i]],
     )
     own, other = draw_maps([blobs[0][t], blobs[0][i]], both)
     other = other + np.array([2.4, 0])
@@ -119,7 +121,7 @@ def test_lines_join_matched_rows(model, blobs):
         row = int(np.argmin(np.abs(own - begin).sum(axis=1)))
         partner = int(np.argmin(np.abs(other - end).sum(axis=1)))
         assert (row, partner) in pairs
-    assert f"trust {alignment.trust[i]:.2f}" in display.ax_.get_title()
+    assert display.ax_.get_title() == "60 matches, untested"
 
 
 def test_the_most_trusted_view_is_shown_unless_told(blobs):
@@ -127,6 +129,12 @@ def test_the_most_trusted_view_is_shown_unless_told(blobs):
     alignment = Alignment(1, rows, [np.ones(60)] * 3, np.array([0.2, 1, 0.9]), [*"abc"])
     display = AlignmentDisplay.from_estimator(alignment, Xs=blobs[0])
     assert display.view_names == ("b", "c")
+    assert display.ax_.get_title() == "60 matches, objects, trust 0.90"
+    nothing_tested = {"trust": np.array([np.nan, 1, np.nan]), "verdict": []}
+    known = np.array([0.3, 1, 0.2])
+    untested = replace(alignment, **nothing_tested, known=known)
+    display = AlignmentDisplay.from_estimator(untested, Xs=blobs[0])
+    assert display.view_names == ("b", "a")
     alone = Alignment(0, rows[:1], [np.ones(60)], np.ones(1))
     with pytest.raises(ValueError, match="one view only"):
         AlignmentDisplay.from_estimator(alone, Xs=blobs[0][:1])

@@ -96,6 +96,8 @@ def test_refused_modalities_have_no_partners_and_say_so(digits):
     for where in (mdata, mdata["noise"]):
         about = where.uns["unaligned"]
         np.testing.assert_array_equal(about["trust"], model.alignment_.trust)
+        assert about["verdict"].tolist() == ["objects", "objects", "none"]
+        assert about["known"].tolist() == [1, 0, 0]
         assert about["shares_clusters"].tolist() == [True, True, False]
         assert about["template"] == "rna"
         assert about["n_clusters"] == 10
@@ -113,8 +115,8 @@ def test_results_survive_a_file(digits, mudata, tmp_path):
 def test_cells_of_one_name_are_known_pairs(cells):
     model = cluster(cells, 3, **PAVUC)
     assert isinstance(model, PAVuC)
-    trust = dict(zip(model.view_names_in_, model.alignment_.trust, strict=True))
-    assert min(trust.values()) == pytest.approx(40 / 60)
+    assert model.alignment_.known.min() == pytest.approx(40 / 60)
+    assert "untested" in cells["rna"].uns["unaligned"]["verdict"]
     both = [f"cell{row}" for row in range(20, 60)]
     partners = cells["rna"].obs.loc[both, "unaligned_partner_atac"]
     assert list(partners) == both
@@ -122,15 +124,15 @@ def test_cells_of_one_name_are_known_pairs(cells):
     t = model.template_
     np.testing.assert_array_equal(places[t], model.embedding_)
     np.testing.assert_array_equal(places[0][20:], places[1][:40])
-    assert cluster(cells, 3, aligned=None, **PAVUC).alignment_.trust.sum() == 1
+    assert cluster(cells, 3, aligned=None, **PAVUC).alignment_.known.sum() == 1
 
 
 def test_row_numbers_are_no_names(anndata, blobs):
     cells = dict(zip("ab", map(anndata.AnnData, blobs[0][:2]), strict=True))
     with pytest.warns(UserWarning, match='aligned="all"'):
         model = cluster(cells, 3, **PAVUC)
-    assert model.alignment_.trust.sum() == 1
-    assert cluster(cells, 3, aligned="all", **PAVUC).alignment_.trust.sum() == 2
+    assert model.alignment_.known.sum() == 1
+    assert cluster(cells, 3, aligned="all", **PAVUC).alignment_.known.sum() == 2
 
 
 def test_other_matrices_can_be_read(cells, blobs):

@@ -1,22 +1,25 @@
 """Alignment: which row of which view belongs to which, and how far to trust it."""
 
 from dataclasses import dataclass, field
-from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TRUSTED", "Alignment"]
+from unaligned.alignment_text import describe, to_html
+
+__all__ = ["BASES", "TRUSTED", "VERDICTS", "Alignment"]
 
 Indices = NDArray[np.intp]
 
 TRUSTED = 0.5  # the trust from which a view counts as aligned, in all of the library
+VERDICTS = ("objects", "classes", "none", "untested")
+BASES = ("structure", "known pairs")
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """A correspondence between the rows of several views, told through one of them.
+    """A correspondence between the rows of several views and those of a template.
 
     Parameters
     ----------
@@ -27,14 +30,31 @@ class Alignment:
         -1 where it has no partner.
     confidence : list of ndarray of float
         ``confidence[i][s]`` in [0, 1]: how sure this one match is, among its rivals.
+        One for a known pair.
     trust : ndarray of float
-        ``trust[i]`` in [0, 1]: is the alignment of view i as a whole better than
-        chance? One for the template.
+        ``trust[i]`` in [0, 1]: probability that the correspondence which the verdict
+        names is right; where the verdict is "none", that of the one which came nearest,
+        below 0.5. NaN where nothing was tested. One for the template.
     view_names : list of str
         Names of the views; their indices by default.
     others : list of Alignment
-        Further groups of views that belong together, though not with the template:
-        each is told through one of its own. Mostly there are none.
+        Further groups of views that belong together, though not with the template.
+        Each has a template of its own. Mostly there are none.
+    verdict : list of {"objects", "classes", "none", "untested"}
+        What corresponds, per view. "objects": rows are matched one by one. "classes":
+        groups of rows correspond and clusters have common names, but rows have no
+        partners except known ones. "none": nothing that can be trusted was found.
+        "untested": the method has no test of its own. By default it follows from trust:
+        "objects" from 0.5 on, "untested" where it is NaN, else "none".
+    basis : list of {"structure", "known pairs"}
+        What the verdict rests on: what was found in the data, or the pairs that were
+        given. Default: structure.
+    known : ndarray of float
+        ``known[i]`` in [0, 1]: share of the template's rows whose partner in view i was
+        given. It has no part in trust. Default: zero, one for the template.
+    suspects : dict
+        ``{(i, j): pairs}``: known pairs that the data contradict, rows of view i and
+        rows of view j in two columns.
 
     Examples
     --------
@@ -45,6 +65,8 @@ class Alignment:
     >>> alignment.pairs(1, 2)  # rows of view 1 and of view 2
     array([[2, 1],
            [0, 2]])
+    >>> alignment.verdict
+    ['objects', 'objects', 'objects']
     """
 
     template: int
@@ -53,11 +75,38 @@ class Alignment:
     trust: NDArray[np.float64]
     view_names: list[str] = field(default_factory=list)
     others: list["Alignment"] = field(default_factory=list)
+    verdict: list[str] = field(default_factory=list)
+    basis: list[str] = field(default_factory=list)
+    known: NDArray[np.float64] = None  # type: ignore[assignment]
+    suspects: dict[tuple[int, int], Indices] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.view_names:
-            names = [str(i) for i in range(len(self.permutations))]
-            object.__setattr__(self, "view_names", names)
+        n_views = len(self.permutations)
+        defaults = {
+            "view_names": [str(i) for i in range(n_views)],
+            "basis": ["structure"] * n_views,
+            "known": (np.arange(n_views) == self.template).astype(np.float64),
+        }
+        for name, default in defaults.items():
+            given = getattr(self, name)
+            if given is None or not len(given):
+                object.__setattr__(self, name, default)
+        _check(self)
+        if not vars(self)["verdict"]:
+            del vars(self)["verdict"]  # until somebody asks, see below
+
+    if not TYPE_CHECKING:  # for which any attribute would be there
+
+        def __getattr__(self, name: str) -> Any:
+            # Of a verdict that was not given. It is made when it is asked for, because
+            # trust may be filled in until then.
+            if name != "verdict":
+                raise AttributeError(f"Alignment has no attribute {name!r}.")
+            untested, trusted = np.isnan(self.trust), self.trust >= TRUSTED
+            verdict = np.select([trusted, untested], ["objects", "untested"], "none")
+            verdict[self.template] = "objects"
+            vars(self)["verdict"] = verdict.tolist()
+            return vars(self)["verdict"]
 
     @property
     def n_views(self) -> int:
@@ -87,6 +136,8 @@ class Alignment:
     def trusted(self, at_least: float = TRUSTED) -> list[int]:
         """List the views that can be trusted, the template among them.
 
+        Of some of them only the classes may correspond; `matched` leaves these out.
+
         Parameters
         ----------
         at_least : float, default=0.5
@@ -98,21 +149,32 @@ class Alignment:
         """
         return [int(i) for i in np.flatnonzero(self.trust >= at_least)]
 
+    def matched(self) -> list[int]:
+        """List the views whose rows are matched one by one, the template among them.
+
+        Returns
+        -------
+        list of int
+            Views whose verdict is "objects".
+        """
+        return [i for i, verdict in enumerate(self.verdict) if verdict == "objects"]
+
     def trusted_pairs(
         self, at_least: float = TRUSTED
     ) -> dict[tuple[int, int], Indices]:
-        """Pairs of the views that can be trusted, ready to be passed on as ``aligned``.
+        """Pairs that can be relied on, ready to be passed on as ``aligned``.
 
         Parameters
         ----------
         at_least : float, default=0.5
-            Smallest trust of a view whose pairs are given.
+            Smallest trust of a view whose matches are given.
 
         Returns
         -------
         dict
-            ``{(template, i): pairs}`` for every trusted view i but the template, and
-            the same for ``others``.
+            ``{(template, i): pairs}``: all pairs of views whose verdict is "objects",
+            and of other views those that were known, if there are any. The same for
+            ``others``.
 
         Examples
         --------
@@ -123,12 +185,17 @@ class Alignment:
         {(0, 1): array([[0, 1],
                [1, 0]])}
         """
-        return {
-            (group.template, i): group.pairs(group.template, i)
-            for group in (self, *self.others)
-            for i in group.trusted(at_least)
-            if i != group.template
-        }
+        found = {}
+        for group in (self, *self.others):
+            matched = {*group.matched()} & {*group.trusted(at_least)}
+            members = range(self.n_views) if group is self else group.trusted()
+            for i in members:
+                rows, is_known = group.permutations[i], group.confidence[i] == 1
+                is_known &= group.known[i] > 0
+                sound = np.flatnonzero((rows >= 0) & (is_known | (i in matched)))
+                if i != group.template and sound.size:
+                    found[group.template, i] = np.column_stack([sound, rows[sound]])
+        return found
 
     def to_frame(self) -> Any:
         """All matches as a table, one line per template row and view.
@@ -137,7 +204,7 @@ class Alignment:
         -------
         pandas.DataFrame
             Columns ``template_row``, ``view``, ``row`` (-1: no partner),
-            ``confidence`` and ``trust``.
+            ``confidence``, ``trust`` and ``verdict``.
         """
         try:
             import pandas as pd
@@ -155,50 +222,16 @@ class Alignment:
                 "row": _join([self.permutations[i] for i in others], int),
                 "confidence": _join([self.confidence[i] for i in others], float),
                 "trust": np.repeat([self.trust[i] for i in others], n),
+                "verdict": np.repeat([self.verdict[i] for i in others], n),
             }
         )
 
     def __repr__(self) -> str:
-        trust = ", ".join(
-            f"{name}: {value:.2f}"
-            for name, value in zip(self.view_names, self.trust, strict=True)
-        )
-        n = len(self.permutations[self.template])
-        apart = "".join(
-            f"; apart from it: views {', '.join(self.view_names[i] for i in views)}"
-            for views in (group.trusted() for group in self.others)
-        )
-        return (
-            f"Alignment of {self.n_views} views with the {n} rows of view "
-            f"{self.view_names[self.template]} (trust {trust}){apart}"
-        )
+        return describe(self)
 
     def _repr_html_(self) -> str:
-        """Table of the views for notebooks: how many rows matched, how far to trust."""
-        n = len(self.permutations[self.template])
-        lines = []
-        for i, name in enumerate(self.view_names):
-            matched = self.permutations[i] >= 0
-            if i == self.template:
-                cells = ["template", "", ""]
-            else:
-                sure = self.confidence[i][matched]
-                cells = [
-                    f"{matched.sum():,} of {n:,}",
-                    f"{np.median(sure):.2g}" if len(sure) else "",
-                    f'<meter min="0" max="1" low="0.5" value="{self.trust[i]:.4f}">'
-                    f"</meter> {self.trust[i]:.2f}",
-                ]
-            cells = [escape(name), *cells]
-            lines.append(f"<tr><td>{'</td><td>'.join(cells)}</td></tr>")
-        return (
-            "<table><caption>Alignment of "
-            f"{self.n_views} views with the {n:,} rows of view "
-            f"{escape(self.view_names[self.template])}</caption>"
-            "<thead><tr><th>view</th><th>matched rows</th><th>median confidence</th>"
-            f"<th>trust</th></tr></thead><tbody>{''.join(lines)}</tbody></table>"
-            f"{''.join(group._repr_html_() for group in self.others)}"
-        )
+        """Table of the views for notebooks."""
+        return to_html(self)
 
     def index_of(self, view: int | str) -> int:
         """Index of a view that is given by index or by name.
@@ -218,6 +251,46 @@ class Alignment:
         raise ValueError(
             f"view {view!r} is none of the {self.n_views} views {self.view_names}."
         )
+
+
+def _check(alignment: Alignment) -> None:
+    """Complain about parts that do not fit each other."""
+    n_views, given = alignment.n_views, vars(alignment)
+    if not 0 <= alignment.template < n_views:
+        raise ValueError(
+            f"template is {alignment.template}, but there are {n_views} views."
+        )
+    for name in ("confidence", "trust", "view_names", "verdict", "basis", "known"):
+        if len(given[name]) != n_views and (name != "verdict" or given[name]):
+            raise ValueError(
+                f"{name} has {len(given[name])} entries, but there are {n_views} "
+                "views. Give one per view."
+            )
+    n = len(alignment.permutations[alignment.template])
+    for name in ("permutations", "confidence"):
+        lengths = [len(values) for values in given[name]]
+        if set(lengths) != {n}:
+            raise ValueError(
+                f"{name} has arrays of {lengths} entries, but the template has {n} "
+                "rows. Give one entry per row of the template."
+            )
+    for name, allowed in (("verdict", VERDICTS), ("basis", BASES)):
+        if unknown := set(given[name]) - {*allowed}:
+            raise ValueError(
+                f"{name} holds {sorted(map(str, unknown))[0]!r}, but it is one of "
+                f"{', '.join(map(repr, allowed))} for every view."
+            )
+    for name in ("trust", "known"):
+        values = np.asarray(given[name], dtype=np.float64)
+        outside = values[(values < 0) | (values > 1)]
+        if outside.size or (name == "known" and np.isnan(values).any()):
+            raise ValueError(f"{name} is {values}, but it must be between 0 and 1.")
+    for views, rows in alignment.suspects.items():
+        if np.ndim(rows) != 2 or np.shape(rows)[1] != 2 or max(views) >= n_views:
+            raise ValueError(
+                f"suspects[{views}] has shape {np.shape(rows)}. Give pairs of rows of "
+                f"two of the {n_views} views in two columns, as in {{(0, 1): pairs}}."
+            )
 
 
 def _join(parts: list[NDArray[Any]], dtype: type) -> NDArray[Any]:

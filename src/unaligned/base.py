@@ -81,7 +81,7 @@ class ViewClusterer(
         """
         views = self._check_views(Xs)
         check_n_clusters(self.n_clusters, views)
-        pairs = check_aligned(aligned, views)
+        given = check_aligned(aligned, views)
         self.n_views_ = len(views)
         self.view_names_in_ = views.names
         self.n_features_per_view_ = views.widths
@@ -89,9 +89,12 @@ class ViewClusterer(
 
         max_iter = getattr(self, "max_iter", 1)
         progress = FitProgress(self, Xs, max_iter)
-        with FitCheckpoint(self, views, pairs) as checkpoint:
-            course, solver = self._set_out(views, pairs, checkpoint.read())
-            pairs = KnownPairs(course.identities)
+        with FitCheckpoint(self, views, given) as checkpoint:
+            course, solver = self._set_out(views, given, checkpoint.read())
+            is_found = course.found is not None
+            pairs = KnownPairs(
+                course.identities, given if is_found else None, course.found
+            )
             objectives = list(course.objectives)
 
             def fitted() -> dict[str, Any]:
@@ -146,7 +149,7 @@ class ViewClusterer(
         self.n_clusters_ = self._count_clusters(views, rng)
         self._ask_for_memory(views)
         pairs = self._learn_pairs(views, pairs, rng)
-        course = Course(seed, self.n_clusters_, pairs.identities)
+        course = Course(seed, self.n_clusters_, pairs.identities, pairs.found)
         return course, self._iterate(views, pairs, rng)
 
     def _ask_for_memory(self, views: Views) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned._version import __version__
+from unaligned.alignment import Alignment
 from unaligned.drafts import remove_abandoned
 from unaligned.known_pairs import KnownPairs
 from unaligned.progress import say
@@ -38,6 +39,8 @@ class Course(NamedTuple):
     n_clusters: int
     identities: list[NDArray[np.intp]]
     """Pairs that were known or learned, see `KnownPairs`."""
+    found: Alignment | None = None
+    """What they were learned from."""
     n_iter: int = 0
     objectives: list[float] = []
     state: dict[str, Any] = {}

@@ -37,6 +37,10 @@ class KnownPairs:
     """
 
     identities: list[NDArray[np.intp]]
+    given: "KnownPairs | None" = None
+    """Those that were given, where more were found. None: all were given."""
+    found: Alignment | None = None
+    """The alignment that the others come from."""
 
     def between(self, i: int, j: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows of view i and rows of view j that are known to be pairs."""
@@ -72,14 +76,14 @@ class KnownPairs:
         return honoured
 
     def with_found(self, found: Alignment) -> "KnownPairs":
-        """Add the trusted pairs of an alignment where nothing was known before."""
+        """Add rows that an alignment matched, where nothing was known before."""
         pairs = self._with_group(found)
         for group in found.others:
             pairs = pairs._with_group(group)
-        return pairs
+        return KnownPairs(pairs.identities, self, found)
 
     def _with_group(self, group: Alignment) -> "KnownPairs":
-        """Add the pairs of those views that are trusted beside one template."""
+        """Add the pairs of those views whose rows are matched to one template."""
         template = group.template
         numbers = self.identities[template].copy()
         unknown = numbers < 0
@@ -87,7 +91,7 @@ class KnownPairs:
         numbers[unknown] = first + np.flatnonzero(unknown)
         identities = [ids.copy() for ids in self.identities]
         identities[template] = numbers
-        for i in group.trusted():
+        for i in group.matched():
             if i != template:
                 rows_t, rows_i = group.pairs(template, i).T
                 new = (self.identities[i][rows_i] < 0) & ~np.isin(

@@ -69,15 +69,19 @@ def cluster(
       other modality M: the name of the cell there that belongs to this one, missing
       where there is none, and how sure the match is;
     - ``obsm["X_unaligned"]``: coordinates in the space that modalities share; NaN for
-      cells without a place in it, and not there in modalities that were refused;
+      cells without a place in it, and only where cells are matched or untested;
     - ``uns["unaligned"]``: ``method``, ``n_clusters``, ``template``, ``modalities``,
-      and in their order ``trust`` and ``shares_clusters``. A MuData gets it, too.
+      and in their order ``verdict``, ``trust``, ``basis``, ``known`` (see
+      `unaligned.Alignment`) and ``shares_clusters``; where the data contradict known
+      pairs, also ``suspects``: numbers of cells of two modalities, in two columns, by
+      their names as in ``"rna, atac"``. A MuData gets it, too.
 
-    Look at ``trust`` before you use partners: SAVuC refuses modalities that it cannot
-    align, while other methods match cells in any case (trust is then just the share of
-    partners that were known beforehand). Normalise counts and reduce them to some
-    dozens of components first, e.g. by principal components for expression and by
-    latent semantic indexing for chromatin.
+    Look at ``verdict`` before you use partners: SAVuC matches cells one by one
+    ("objects"), finds that groups of them correspond ("classes"), or refuses a modality
+    ("none"). Other methods match cells in any case and do not test it ("untested"):
+    rely on known partners only, which have confidence one. Normalise counts and reduce
+    them to some dozens of components first, e.g. by principal components for expression
+    and by latent semantic indexing for chromatin.
 
     Examples
     --------
@@ -110,9 +114,17 @@ def cluster(
         "n_clusters": int(getattr(model, "n_clusters_", model.n_clusters)),
         "template": alignment.view_names[alignment.template],
         "modalities": np.array(alignment.view_names, dtype=object),
+        "verdict": np.array(alignment.verdict, dtype=object),
         "trust": np.array(alignment.trust, dtype=np.float64),
+        "basis": np.array(alignment.basis, dtype=object),
+        "known": np.array(alignment.known, dtype=np.float64),
         "shares_clusters": np.array([i in fused for i in everyone]),
     }
+    if alignment.suspects:
+        about["suspects"] = {
+            f"{alignment.view_names[i]}, {alignment.view_names[j]}": pairs
+            for (i, j), pairs in alignment.suspects.items()
+        }
     for i, (name, cells) in enumerate(modalities.items()):
         clusters, codes = np.unique(model.view_labels_[i], return_inverse=True)
         cells.obs[key_added] = pd.Categorical.from_codes(codes, map(str, clusters))
@@ -124,7 +136,8 @@ def cluster(
                 cells.obs[f"{key_added}_partner_{other}"] = partner
                 cells.obs[f"{key_added}_confidence_{other}"] = confidence
         cells.obsm.pop(f"X_{key_added}", None)  # of an earlier call
-        if i in fused and hasattr(model, "embedding_"):
+        has_place = i in fused and alignment.verdict[i] != "classes"
+        if has_place and hasattr(model, "embedding_"):
             cells.obsm[f"X_{key_added}"] = _coordinates(model, Xs[name], i)
         cells.uns[key_added] = dict(about)
     if hasattr(mdata, "mod"):

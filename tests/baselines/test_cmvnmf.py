@@ -193,14 +193,14 @@ def test_unequal_rows_are_welcome_and_unmatched_ones_have_no_partner(blobs):
     assert model.template_ == alignment.template == 1
     assert {tuple(pair) for pair in alignment.pairs(0, 1)} == {(7, 3), (0, 39)}
     assert {tuple(pair) for pair in alignment.pairs(0, 2)} == {(7, 8)}
-    np.testing.assert_allclose(alignment.trust, [2 / 40, 1, 1 / 40])
+    np.testing.assert_allclose(alignment.known, [2 / 40, 1, 1 / 40])
     assert [sure.shape for sure in alignment.confidence] == [(40,)] * 3
 
 
 def test_must_links_say_nothing_of_correspondence(blobs):
     pairs = {(0, 1): [(0, 0), (0, 3)]}
     model = CMVNMF(3, must_link=pairs, max_iter=2, random_state=0).fit(blobs[0])
-    np.testing.assert_array_equal(model.alignment_.trust, [1, 0, 0])
+    np.testing.assert_array_equal(model.alignment_.known, [1, 0, 0])
 
 
 def test_contradicting_links_are_named(blobs):

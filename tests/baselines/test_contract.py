@@ -59,7 +59,10 @@ def test_fitted_attributes_keep_the_contract(cls, blobs):
     ):
         assert rows.shape == confidence.shape == (60,)
         assert ((confidence >= 0) & (confidence <= 1)).all()
-    assert ((alignment.trust >= 0) & (alignment.trust <= 1)).all()
+    is_template = np.arange(3) == model.template_
+    np.testing.assert_array_equal(alignment.trust, np.where(is_template, 1, np.nan))
+    verdicts = np.where(is_template, "objects", "untested")
+    np.testing.assert_array_equal(alignment.verdict, verdicts)
     if hasattr(model, "objective_"):
         assert np.isfinite(model.objective_).all()
 
@@ -94,13 +97,13 @@ def test_known_pairs_are_brought_together(cls):
     model = fit(cls, shuffled.Xs, aligned=pairs)
     for y_i, labels in zip(shuffled.ys, model.view_labels_, strict=True):
         assert clustering_scores(y_i, labels)["acc"] >= 0.95
-    np.testing.assert_array_equal(model.alignment_.trust, np.ones(3))
+    np.testing.assert_array_equal(model.alignment_.known, np.ones(3))
 
 
 @pytest.mark.parametrize("cls", PAIRED)
-def test_assumed_pairs_earn_no_trust(cls, blobs):
+def test_assumed_pairs_are_not_known(cls, blobs):
     model = fit(cls, blobs[0], reference_view=1)
     assert model.template_ == 1
-    np.testing.assert_array_equal(model.alignment_.trust, [0, 1, 0])
+    np.testing.assert_array_equal(model.alignment_.known, [0, 1, 0])
     with pytest.raises(ValueError, match="reference_view=3 is none of the 3 views"):
         fit(cls, blobs[0], reference_view=3)

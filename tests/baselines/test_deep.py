@@ -238,7 +238,7 @@ def test_pairs_may_be_anywhere_and_the_template_any_view(cls):
         np.testing.assert_array_equal(
             model.view_labels_[i][permutation], model.view_labels_[1]
         )
-    np.testing.assert_allclose(model.alignment_.trust, [25 / 60, 1, 25 / 60])
+    np.testing.assert_allclose(model.alignment_.known, [25 / 60, 1, 25 / 60])
 
 
 @heavy

@@ -248,7 +248,7 @@ def test_known_pairs_stay_together_if_they_are_clamped(torch):
     np.testing.assert_array_equal(clamped.alignment_.permutations[1][:30], range(30))
     np.testing.assert_array_equal(clamped.alignment_.confidence[1][:30], 1)
     assert (free.alignment_.permutations[1][:30] != np.arange(30)).any()
-    np.testing.assert_array_equal(clamped.alignment_.trust, [1, 0.5])
+    np.testing.assert_array_equal(clamped.alignment_.known, [1, 0.5])
 
 
 def test_blocks_bound_the_size_of_an_assignment(torch):

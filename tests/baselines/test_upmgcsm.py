@@ -178,7 +178,7 @@ def test_alignment_and_labels_tell_the_same_story(blobs, matching):
     model = UPMGCSM(3, matching=matching, random_state=0).fit(shuffled.Xs)
     t, alignment = model.template_, model.alignment_
     np.testing.assert_array_equal(alignment.permutations[t], range(60))
-    np.testing.assert_array_equal(alignment.trust, np.arange(3) == t)
+    np.testing.assert_array_equal(alignment.known, np.arange(3) == t)
     for labels, rows in zip(model.view_labels_, alignment.permutations, strict=True):
         found = rows >= 0
         np.testing.assert_array_equal(labels[rows[found]], model.view_labels_[t][found])
@@ -197,7 +197,7 @@ def test_known_pairs_in_any_order():
         model.fit(shuffled.Xs, aligned=pairs)
         t = model.template_
         np.testing.assert_allclose(
-            model.alignment_.trust, np.where(np.eye(3)[t], 1, 2 / 3)
+            model.alignment_.known, np.where(np.eye(3)[t], 1, 2 / 3)
         )
         for i in range(3):
             rows = model.alignment_.permutations[i][where[t][:60]]

@@ -165,10 +165,10 @@ def test_shuffled_views_are_clustered_in_the_template(matching):
         np.testing.assert_array_equal(
             model.view_labels_[i][rows], model.view_labels_[t]
         )
-    np.testing.assert_array_equal(model.alignment_.trust, np.eye(3)[t])
+    np.testing.assert_array_equal(model.alignment_.known, np.eye(3)[t])
 
 
-def test_known_pairs_stay_together_and_are_trusted():
+def test_known_pairs_stay_together_and_are_counted():
     Xs, y = make_blobs(n=60)
     shuffled = unalign(Xs, y, random_state=1)
     where = [np.argsort(order)[:45] for order in shuffled.order]
@@ -179,7 +179,7 @@ def test_known_pairs_stay_together_and_are_trusted():
         rows, sure = model.alignment_.permutations[i], model.alignment_.confidence[i]
         np.testing.assert_array_equal(rows[where[t]], where[i])
         np.testing.assert_array_equal(sure[where[t]], 1)
-    np.testing.assert_allclose(model.alignment_.trust, np.where(np.eye(3)[t], 1, 0.75))
+    np.testing.assert_allclose(model.alignment_.known, np.where(np.eye(3)[t], 1, 0.75))
 
 
 def test_partners_start_from_the_same_point():

@@ -1,6 +1,7 @@
 """``unaligned align``, as people call it."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tests.cli.file_views import (
     summary_of,
     write_csv,
 )
-from unaligned import align
+from unaligned import Alignment, align
 
 QUICK = ("--effort", "quick", "--no-report")
 
@@ -48,7 +49,8 @@ def test_matches_are_those_of_align(digits, tmp_path, monkeypatch):
     ]
     profiles = summary_of(out)["views"][1]
     assert profiles["trust"] == pytest.approx(found.trust[1])
-    assert profiles["standing"] == "Aligned"
+    assert (profiles["standing"], profiles["verdict"]) == ("Aligned", "objects")
+    assert (profiles["basis"], profiles["known"]) == ("structure", 0)
     assert "labels" not in profiles
 
 
@@ -106,7 +108,7 @@ def test_matches_of_views_that_are_aligned_apart(tmp_path):
     files = [tmp_path / f"{name}.npy" for name in "abcd"]
     result = run("align", *files, *QUICK, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert "apart from them, views “b” and “d” with each other" in result.output
+    assert "aligned views “b” and “d” with each other, apart from" in result.output
     lines = read_csv(tmp_path / "out" / "matches.csv")
     assert {(line["template_view"], line["view"]) for line in lines} == {
         ("a", "c"),
@@ -117,3 +119,32 @@ def test_matches_of_views_that_are_aligned_apart(tmp_path):
     views = summary_of(tmp_path / "out")["views"]
     told = {view["name"]: view["standing"] for view in views}
     assert told["b"] == told["d"] == "Aligned apart"
+
+
+def test_known_pairs_that_the_data_contradict_are_written(tmp_path, monkeypatch):
+    def doubt(Xs, aligned, **_):
+        rows, sure = [np.arange(150)] * 2, [np.ones(150)] * 2
+        return Alignment(
+            0,
+            rows,
+            sure,
+            np.array([1, 0.9]),
+            ["a", "b"],
+            known=np.array([1, 0.1]),
+            suspects={(0, 1): np.array([[3, 4], [7, 9]])},
+        )
+
+    monkeypatch.setattr(sys.modules["unaligned.cli.align"], "align_views", doubt)
+    files = [noise(tmp_path / f"{n}.npy", 150, i) for i, n in enumerate("ab")]
+    out = tmp_path / "out"
+    result = run("align", *files, *QUICK, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "Check 2 known pairs that the data contradict." in result.stdout
+    assert "suspects.csv" in result.stdout
+    assert summary_of(out)["suspects"] == 2
+    assert read_csv(out / "suspects.csv") == [
+        {"view": "a", "row": "3", "id": "3"}
+        | {"other_view": "b", "other_row": "4", "other_id": "4"},
+        {"view": "a", "row": "7", "id": "7"}
+        | {"other_view": "b", "other_row": "9", "other_id": "9"},
+    ]

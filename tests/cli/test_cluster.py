@@ -123,7 +123,14 @@ def test_says_what_was_found_and_where_it_lies(files, tmp_path):
     assert "as chance" in result.stdout
     for name in ("report.html", "labels_*.csv", "matches.csv", "clusters.model"):
         assert name in result.stdout
-    assert summary_of(tmp_path / "o")["trust_is_measured"] is False
+    summary = summary_of(tmp_path / "o")
+    assert summary["level"] == "none"
+    assert summary["suspects"] == 0
+    others = [v for v in summary["views"] if v["name"] != summary["template"]]
+    assert {(v["verdict"], v["trust"], v["known"]) for v in others} == {
+        ("untested", None, 0)
+    }
+    assert {line["trust"] for line in read_csv(tmp_path / "o" / "matches.csv")} == {""}
     assert "Fitting PAVuC" in result.stderr
     assert "PAVuC" not in result.stderr.replace("Fitting PAVuC", "")
 
@@ -194,7 +201,8 @@ def test_pairs_by_id(files, tmp_path, header):
     assert result.exit_code == 0, result.output
     views = summary_of(tmp_path / "out")["views"]
     assert [view["known_matches"] for view in views] == [0, 0, 30]
-    assert views[2]["trust"] == 0.5
+    assert views[2]["known"] == 0.5
+    assert views[2]["trust"] is None
     sure = [
         (line["template_id"], line["id"])
         for line in read_csv(tmp_path / "out" / "matches.csv")

@@ -180,7 +180,7 @@ def test_what_was_settled_before_is_not_done_again(path, killed_after, monkeypat
     model.fit(Xs)
     assert model.n_clusters_ == 4
     shares = [1.0 if i == model.template_ else 1 / 3 for i in range(3)]
-    assert_array_equal(model.alignment_.trust, shares)
+    assert_array_equal(model.alignment_.known, shares)
 
 
 def test_no_seed_is_needed_to_go_on(path, killed_after):

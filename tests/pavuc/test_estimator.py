@@ -145,8 +145,12 @@ def test_any_share_of_known_pairs(blobs, ratio):
     shuffled = unalign(centred(Xs), y, ratio, random_state=0)
     model = fit(shuffled.Xs, aligned=shuffled.n_aligned)
     t = model.template_
-    assert_allclose(np.delete(model.alignment_.trust, t), shuffled.n_aligned / 60)
-    assert model.alignment_.trust[t] == 1
+    found = model.alignment_
+    assert_allclose(np.delete(found.known, t), shuffled.n_aligned / 60)
+    assert np.isnan(np.delete(found.trust, t)).all()
+    assert found.known[t] == found.trust[t] == 1
+    given = sum(len(pairs) for pairs in found.trusted_pairs().values())
+    assert given == 2 * shuffled.n_aligned
 
 
 def test_forms_of_aligned_that_say_the_same_give_the_same(blobs):
@@ -522,8 +526,10 @@ def test_a_start_from_structure_takes_over_what_align_finds():
     data = unalign(views, random_state=0)
     model = PAVuC(10, init="structure", max_iter=5, random_state=0).fit(data.Xs)
     found = model.alignment_
-    np.testing.assert_array_equal(found.trust, [1, 1])
     other = 1 - found.template
+    assert found.verdict == ["objects", "objects"]
+    assert found.trust[other] > 0.9
+    assert found.known[other] == 0
     rows = found.permutations[other]
     order = data.order
     assert instance_alignment_rate(order[other], order[found.template], rows) > 0.9

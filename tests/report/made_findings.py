@@ -27,7 +27,12 @@ def make_findings(**changes):
     confidence = np.where(rows < 20, (rows + 1) / N, 0.0)
     ids = [f"cell {row}" for row in rows]
     ids[0], ids[1], ids[2] = "=1+1", EVIL, 'a "quoted", name'
-    own = {"coordinates": lattice, "weight": None, "ids": None}
+    own = {
+        "coordinates": lattice,
+        "weight": None,
+        "ids": None,
+        "basis": "structure",
+    }
     views = [
         ViewFindings(
             name="rna",
@@ -36,7 +41,9 @@ def make_findings(**changes):
             shares_clusters=True,
             partners=rows,
             confidence=np.ones(N),
+            verdict="objects",
             trust=1.0,
+            known=1.0,
             **own | {"ids": ids},
         ),
         ViewFindings(
@@ -46,7 +53,9 @@ def make_findings(**changes):
             shares_clusters=True,
             partners=matched,
             confidence=confidence,
+            verdict="objects",
             trust=0.97,
+            known=0.0,
             **own,
         ),
         ViewFindings(
@@ -56,7 +65,9 @@ def make_findings(**changes):
             shares_clusters=False,
             partners=nobody,
             confidence=np.zeros(N),
+            verdict="none",
             trust=0.1,
+            known=0.0,
             **own,
         ),
     ]
@@ -64,7 +75,6 @@ def make_findings(**changes):
         method="SAVuC",
         views=views,
         template=0,
-        trust_is_measured=True,
         maps_show="the views",
         columns=[
             Column("batch", [rows % 2, rows % 2, None], ["a", EVIL]),

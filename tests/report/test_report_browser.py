@@ -260,6 +260,7 @@ def test_csv_holds_the_matches_and_no_formula(page, tmp_path):
         assert int(line["row"]) == int(line["id"]) == 24 - row
         assert float(line["confidence"]) == pytest.approx((row + 1) / N, abs=1e-6)
         assert float(line["trust"]) == 0.97
+        assert line["verdict"] == "objects"
         assert int(line["template_cluster"]) == findings.views[0].labels[row]
         assert int(line["cluster"]) == findings.views[1].labels[24 - row]
 
@@ -348,7 +349,7 @@ def test_narrow_screens_do_not_scroll_sideways(page):
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_only_known_partners_have_unbroken_lines_where_trust_is_not_measured(
+def test_only_known_partners_have_unbroken_lines_where_matches_are_untested(
     browser, tmp_path
 ):
     from selenium.webdriver import Keys
@@ -356,11 +357,14 @@ def test_only_known_partners_have_unbroken_lines_where_trust_is_not_measured(
     # Rows 0 to 4 of the template have known partners, the others guesses.
     views = make_findings().views
     sure = np.where(np.arange(N) < 5, 1.0, views[1].confidence)
-    views[1] = type(views[1])(**vars(views[1]) | {"trust": 0.2, "confidence": sure})
+    untested = {"verdict": "untested", "trust": np.nan, "known": 0.2}
+    views[1] = type(views[1])(**vars(views[1]) | untested | {"confidence": sure})
     path = tmp_path / "page.html"
-    path.write_text(render(make_findings(views=views, trust_is_measured=False)))
+    path.write_text(render(make_findings(views=views)))
     browser.get(path.as_uri())
     hand = Hand(browser)
+    assert "25 rows" in hand.readouts()[1]
+    assert "trust" not in hand.readouts()[1]
     hand.point_at_corner(0, right=True, top=False)  # row 4
     assert hand.find("#threads path").get_attribute("class") is None
     hand.point_at_corner(1, right=False, top=True)  # row 20 there, 4 in the template

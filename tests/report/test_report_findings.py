@@ -33,7 +33,8 @@ def test_findings_are_what_the_model_holds(model):
     assert [view.name for view in found.views] == ["x", "y", "z"]
     assert found.template == model.template_
     assert found.n_clusters == 3
-    assert not found.trust_is_measured
+    assert {view.verdict for view in found.others} == {"untested"}
+    assert [view.known for view in found.others] == [15 / 60] * 2
     assert [view.n_features for view in found.views] == [5, 4, 6]
     np.testing.assert_array_equal(found.objective, model.objective_)
     for i, view in enumerate(found.views):
@@ -55,7 +56,7 @@ def test_a_method_that_refuses_views_says_so(blobs):
     noise = np.random.RandomState(0).normal(size=(40, 3))
     model = SAVuC(3, effort="quick", random_state=0).fit([blobs[0][0], noise])
     found = gather(model)
-    assert found.trust_is_measured
+    assert found.others[0].verdict == "none"
     assert [view.n_rows for view in found.views] == [60, 40]
     assert sum(view.shares_clusters for view in found.views) == 1
     assert found.others[0].n_matched == 0

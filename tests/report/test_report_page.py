@@ -115,7 +115,8 @@ def test_the_page_says_what_matters_without_any_script():
         "SAVuC on 3 views",
         "Some views are aligned",
         "refused view “protein”",
-        "below 0.5 a view is refused",
+        "objects: rows are matched one by one",
+        "none: no correspondence reached a trust of 50",
         "It converged after 3 iterations",
         "n_clusters3",
         "need JavaScript",
@@ -243,3 +244,28 @@ def test_what_colours_mean_among_views_that_are_aligned_apart():
     assert (
         "elsewhere, except among views that are aligned apart, with each other" in text
     )
+
+
+def test_every_verdict_is_explained_where_it_is_given():
+    views = make_findings().views
+    classes = replace(views[1], verdict="classes", trust=0.8, basis="known pairs")
+    untested = replace(views[2], verdict="untested", trust=np.nan, known=0.2)
+    html = render(make_findings(views=[views[0], classes, untested]))
+    text = " ".join(Page(html).text.split())
+    assert "classes: groups of rows correspond and clusters have common names" in text
+    assert "untested: SAVuC has no test of its own matches" in text
+    assert "objects:" not in text
+    assert "none:" not in text
+    assert "80 %" in text
+    assert "20 %" in text
+    assert "The verdict on <b>atac</b> rests on known pairs." in text
+    assert json.loads(Page(html).scripts[0])["views"][2]["trust"] is None
+
+
+def test_known_pairs_to_check_are_listed_by_their_ids():
+    findings = make_findings(suspects={(0, 1): np.array([[0, 3], [5, 7]] * 60)})
+    text = " ".join(Page(render(findings)).text.split())
+    assert "Known pairs to check" in text
+    assert "rna=1+1<b>atac</b>3" in text.replace(" ", "").replace("cell", "")
+    assert "The first 100 of 120." in text
+    assert "to check" not in Page(render(make_findings())).text

@@ -10,113 +10,167 @@ from unaligned.report.curve import draw_curve, round_steps
 from unaligned.report.verdict import judge, mood, standing
 
 
-def with_trust(*trust, matched=True, measured=False, clustered=True):
-    """Findings whose views have this trust and partners for all rows, or for none."""
+def with_views(*others, matched=True, clustered=True):
+    """Findings of views with this verdict, trust and known share.
+
+    They have partners for all rows, or for none.
+    """
     base = make_findings()
     rows = np.arange(N) if matched else np.full(N, -1)
-    views = [
-        replace(
+    views = []
+    for i, (verdict, trust, known) in enumerate([("objects", 1.0, 1.0), *others]):
+        view = base.views[min(i, 2)]
+        view = replace(
             view,
-            name=name,
-            trust=value,
+            name="tuvw"[i],
+            verdict=verdict,
+            trust=trust,
+            known=known,
             partners=np.arange(N) if i == 0 else rows,
             shares_clusters=True,
             labels=view.labels if clustered else None,
         )
-        for i, (view, value, name) in enumerate(
-            zip(base.views, [1.0, *trust], "tuv", strict=False)
-        )
-    ]
-    return replace(base, views=views, trust_is_measured=measured)
+        views.append(view)
+    return replace(base, views=views)
 
 
-def sentences(findings):
+def untested(*known, **options):
+    return with_views(*[("untested", np.nan, share) for share in known], **options)
+
+
+def sentences(findings, n_sentences=3):
     verdict = judge(findings)
-    assert len(verdict.sentences) == 3
+    assert len(verdict.sentences) == n_sentences
     for sentence in verdict.sentences:
         assert sentence.endswith(".")
         assert not re.search(r"[a-z]\. [A-Z]", sentence), "more than one sentence"
-    return verdict.level, " ".join(verdict.sentences)
+    return verdict.level, " ".join(verdict.sentences).replace("\u00a0", " ")
 
 
 def test_views_that_were_refused_are_named():
     level, text = sentences(make_findings())
     assert level == "partial"
     assert "found 3 clusters in 3 views with 25 rows each" in text
-    assert "aligned view “<b>atac</b>” with view “rna”" in text
-    assert "refused view “protein”, which was clustered on its own" in text
+    assert "matched the rows of view “<b>atac</b>” (trust 97 %) one by one" in text
+    assert "refused view “protein” (trust 10 %), which was clustered on its own" in text
     # Confidence of the 20 matches is 0.04, 0.08, … 0.8: its median is 0.42.
-    assert "The 20 matches can be used: the lowest trust is 0.97" in text
-    assert "confidence of 0.42 or more" in text
+    assert "The 20 matches can be used: half of them have a confidence of 0.42" in text
 
 
 def test_all_views_aligned():
-    level, text = sentences(with_trust(0.9, 0.8, measured=True))
+    level, text = sentences(with_views(("objects", 0.9, 0), ("objects", 0.8, 0)))
     assert level == "good"
-    assert "aligned views “u” and “v” with view “t”." in text
+    assert "rows of views “u” (trust 90 %) and “v” (trust 80 %) one by one" in text
+    assert "with those of view “t”." in text
 
 
 def test_nothing_aligned_says_that_clusters_do_not_carry_over():
-    level, text = sentences(with_trust(0.1, 0.2, matched=False, measured=True))
+    level, text = sentences(
+        with_views(("none", 0.1, 0), ("none", 0.2, 0), matched=False)
+    )
     assert level == "none"
-    assert "matched no rows" in text
+    assert "the highest trust is 20 %), and no rows have partners" in text
     assert "clusters of the same number" in text
-    _, text = sentences(with_trust(0.1, matched=False, measured=True, clustered=False))
+    _, text = sentences(with_views(("none", 0.1, 0), matched=False, clustered=False))
     assert "compared 2 views" in text
     assert "cluster" not in text
 
 
+def test_known_pairs_of_refused_views_are_no_matches_of_the_method():
+    _, text = sentences(with_views(("none", 0.1, 1)))
+    assert "no rows but those of 25 known pairs have partners" in text
+
+
+def test_groups_that_correspond_are_told_from_rows():
+    given = with_views(("classes", 0.8, 0), matched=False)
+    level, text = sentences(given)
+    assert level == "partial"
+    assert judge(given).headline == "Groups correspond, single rows do not"
+    assert "groups of rows, though not single rows, correspond between view" in text
+    assert "“t” and view “u” (trust 80 %)." in text
+    assert "clusters of view “u” have the names of the template's, and no rows" in text
+    _, text = sentences(with_views(("classes", 0.8, 0), matched=False, clustered=False))
+    assert "Compare groups of rows only: no rows have partners." in text
+    both = with_views(("objects", 0.9, 0), ("classes", 0.8, 0))
+    level, text = sentences(both)
+    assert (level, judge(both).headline) == ("partial", "Some views are aligned")
+    assert "The 25 matches can be used" in text
+    assert "; clusters of view “v” have the names of the template's." in text
+
+
+def test_what_a_verdict_rests_on_is_told():
+    given = with_views(("objects", 0.9, 0.2))
+    view = replace(given.views[1], basis="known pairs")
+    _, text = sentences(replace(given, views=[given.views[0], view]))
+    assert "view “u” (trust 90 %, from known pairs)" in text
+
+
+def test_known_pairs_that_the_data_contradict_are_counted():
+    given = make_findings(suspects={(0, 1): np.array([[0, 3]])})
+    _, text = sentences(given, 4)
+    assert text.endswith("Check 1 known pair that the data contradict.")
+
+
+def test_untested_views_beside_tested_ones_are_named():
+    level, text = sentences(with_views(("objects", 0.9, 0), ("untested", np.nan, 0)))
+    assert level == "partial"
+    assert "; it has no test for the matches of view “v”." in text
+
+
 def test_guesses_are_called_chance():
-    level, text = sentences(with_trust(0.0, 0.0))
+    level, text = sentences(untested(0.0, 0.0))
     assert level == "none"
     assert "No pair of rows was known beforehand" in text
+    assert "this method has no test of its matches: their trust is empty" in text
     assert "Treat its 50 matches as chance" in text
 
 
 def test_known_partners_are_told_from_guesses():
-    level, text = sentences(with_trust(0.2, 0.4))
+    level, text = sentences(untested(0.2, 0.4))
     assert level == "partial"
-    assert "20\u00a0% to 40\u00a0% had a partner known beforehand" in text
+    assert "20 % to 40 % had a partner known beforehand" in text
     # 20 of 25 in one view, and 15 of 25 in the other.
-    assert "Nothing vouches for the other 35 matches" in text
+    assert "Nothing supports the other 35 matches" in text
 
 
 def test_all_partners_known():
-    level, text = sentences(with_trust(1.0, 1.0))
+    level, text = sentences(untested(1.0, 1.0))
     assert level == "good"
     assert "none had to be found" in text
 
 
 def test_rows_left_without_partner_are_no_guesses():
-    level, text = sentences(with_trust(0.0, matched=False))
+    level, text = sentences(untested(0.0, matched=False))
     assert level == "none"
     assert "chance" not in text
     assert "left without one" in text
 
 
 def test_one_view_needs_no_partner():
-    level, text = sentences(with_trust())
+    level, text = sentences(untested())
     assert level == "good"
     assert "one view only" in text
 
 
 @pytest.mark.parametrize(
-    ("trust", "measured", "word", "level"),
+    ("verdict", "known", "word", "level"),
     [
-        (0.7, True, "Aligned", "good"),
-        (0.3, True, "Not aligned", "none"),
-        (1.0, False, "Known", "good"),
-        (0.0, False, "Guessed", "none"),
-        (0.25, False, "25\u00a0% known", "partial"),
-        (0.001, False, "under 1\u00a0% known", "partial"),
-        (0.999, False, "over 99\u00a0% known", "partial"),
+        ("objects", 0, "Aligned", "good"),
+        ("classes", 0, "Classes only", "partial"),
+        ("none", 0, "Not aligned", "none"),
+        ("none", 0.2, "Not aligned", "partial"),
+        ("untested", 1.0, "Known", "good"),
+        ("untested", 0.0, "Guessed", "none"),
+        ("untested", 0.25, "25\u00a0% known", "partial"),
+        ("untested", 0.001, "under 1\u00a0% known", "partial"),
+        ("untested", 0.999, "over 99\u00a0% known", "partial"),
     ],
 )
-def test_standing_of_a_view(trust, measured, word, level):
-    findings = with_trust(trust, measured=measured)
+def test_standing_of_a_view(verdict, known, word, level):
+    findings = with_views((verdict, 0.7, known))
     assert standing(findings.views[0], findings) == "Template"
     assert standing(findings.views[1], findings) == word
-    assert mood(findings.views[1], findings) == level
+    assert mood(findings.views[1]) == level
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 60), (-3, 4), (0.1, 0.11), (5, 5)])
@@ -158,7 +212,7 @@ def test_views_aligned_apart_from_the_template_are_named():
     findings = replace(findings, views=views, apart=[apart])
     level, text = sentences(findings)
     assert level == "partial"
-    assert "; apart from them, views “protein” and “dna” with each other" in text
-    assert "; it refused view “noise”, which was clustered on its own." in text
+    assert "; it aligned views “protein” and “dna” with each other, apart from" in text
+    assert "; it refused view “noise” (trust 10 %), which was clustered on" in text
     told = [standing(view, findings) for view in views[2:]]
     assert told == ["Aligned apart", "Aligned apart", "Not aligned"]

@@ -30,6 +30,7 @@ from unaligned.kernels.matching import match_greedy, match_optimal
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import POSITIVE, POSITIVE_INT
 from unaligned.progress import say
+from unaligned.untested import untested_alignment
 from unaligned.views import Views, check_reference_view, label
 
 if TYPE_CHECKING:
@@ -284,7 +285,7 @@ class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         views: Views,
         pairs: KnownPairs,
     ) -> Alignment:
-        """One partner for every row; only what was known beforehand is trusted."""
+        """One partner for every row."""
         t = self.reference_view
         everyone = np.arange(views.n_rows[t])
         permutations, confidence = [], []
@@ -301,13 +302,9 @@ class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             ]
             permutation = _gather(blocks[i], [block.view_rows for block, _ in hard])
             sure = _gather(blocks[i], [share for _, share in hard])
-            of_view, of_template = pairs.between(i, t)
-            sure[of_template[permutation[of_template] == of_view]] = 1.0
             permutations.append(permutation)
             confidence.append(sure)
-        known = [len(pairs.partnered(i, t)) for i in range(len(views))]
-        trust = np.array(known) / len(everyone)
-        return Alignment(t, permutations, confidence, trust, views.names)
+        return untested_alignment(t, permutations, confidence, views, pairs)
 
 
 def _gather(blocks: list[Block], parts: list[Array]) -> Array:

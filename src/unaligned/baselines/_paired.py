@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from unaligned.alignment import Alignment
 from unaligned.base import Iterate, ViewClusterer
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON
+from unaligned.untested import untested_alignment
 from unaligned.views import Views, check_reference_view
 
 __all__ = ["PAIRED", "PairedRowsClusterer"]
@@ -65,12 +65,11 @@ class PairedRowsClusterer(ViewClusterer):
         t, n = self.reference_view, views.n_rows[0]
         known = [pairs.partnered(i, t) for i in range(len(views))]
         confidence = [np.isin(np.arange(n), rows).astype(np.float64) for rows in known]
-        trust = np.array([sure.mean() for sure in confidence])
         return attributes | {
             "labels_": view_labels[0],
             "view_labels_": view_labels,
             "template_": t,
-            "alignment_": Alignment(t, orders, confidence, trust, views.names),
+            "alignment_": untested_alignment(t, orders, confidence, views, pairs),
         }
 
     def _side_by_side(self, views: Views, pairs: KnownPairs) -> list[NDArray[np.intp]]:

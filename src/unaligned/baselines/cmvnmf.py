@@ -27,6 +27,7 @@ from unaligned.kernels.nmf import rescale_factors, update_basis, update_membersh
 from unaligned.kernels.residual import squared_residual, sum_of_squares
 from unaligned.known_pairs import KnownPairs, check_links, name_row
 from unaligned.parameters import ITERATIVE, NON_NEGATIVE
+from unaligned.untested import untested_alignment
 from unaligned.views import Views, check_reference_view, label
 
 __all__ = ["CMVNMF"]
@@ -356,8 +357,7 @@ class CMVNMF(ViewClusterer):
         t = self.reference_view
         permutations = [_known_rows(pairs, i, t) for i in range(len(views))]
         confidence = [(rows >= 0).astype(np.float64) for rows in permutations]
-        trust = np.array([sure.mean() for sure in confidence])
-        return Alignment(t, permutations, confidence, trust, views.names)
+        return untested_alignment(t, permutations, confidence, views, pairs)
 
 
 def _known_rows(pairs: KnownPairs, i: int, template: int) -> Indices:

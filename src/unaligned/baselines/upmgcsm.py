@@ -15,7 +15,6 @@ from scipy.linalg import eigh
 from sklearn.utils._param_validation import StrOptions
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from unaligned.alignment import Alignment
 from unaligned.base import Iterate, ViewClusterer, cluster_rows
 from unaligned.baselines._view_graphs import ViewGraph, gmc_graph, lsr_graph
 from unaligned.kernels.graph_matching import match_softly, round_matching
@@ -24,6 +23,7 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.view_weights import power_weights
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, POSITIVE
+from unaligned.untested import untested_alignment
 from unaligned.views import Views
 
 __all__ = ["UPMGCSM"]
@@ -209,8 +209,8 @@ class UPMGCSM(ViewClusterer):
     .. warning::
        On the data we measured nearly all of the score is that of the template's own
        graph: where no pair is known, the matching finds the right class for hardly more
-       rows than chance. ``alignment_.trust`` is therefore the share of rows whose
-       partner was known.
+       rows than chance. It has no test of its own matches: ``alignment_.trust`` is
+       NaN, and ``alignment_.known`` is the share of rows whose partner was given.
 
     Parameters
     ----------
@@ -366,16 +366,15 @@ class UPMGCSM(ViewClusterer):
             embedding, self.n_clusters, n_init=self.n_init, seed=seed
         )
         view_labels = [labels[m.matched[np.argsort(m.beside)]] for m in state.matches]
-        t, n = state.template, views.n_rows[0]
+        t = state.template
         found = [partners(match) for match in state.matches]
         permutations = [partner for partner, _ in found]
         confidence = [sure for _, sure in found]
-        trust = np.array([len(pairs.partnered(i, t)) / n for i in range(len(views))])
         return {
             "labels_": view_labels[0],
             "view_labels_": view_labels,
             "template_": t,
-            "alignment_": Alignment(t, permutations, confidence, trust, views.names),
+            "alignment_": untested_alignment(t, permutations, confidence, views, pairs),
             "view_weights_": state.weights,
             "view_errors_": state.errors,
             "view_graphs_": state.graphs,

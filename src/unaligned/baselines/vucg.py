@@ -31,6 +31,7 @@ from unaligned.kernels.spectral import embed_graph
 from unaligned.kernels.view_weights import power_weights
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, ITERATIVE, NON_NEGATIVE, POSITIVE_INT
+from unaligned.untested import untested_alignment
 from unaligned.views import Views
 
 __all__ = ["VuCG"]
@@ -364,8 +365,8 @@ class VuCG(ViewClusterer):
 
 
 def _alignment(state: State, views: Views, pairs: KnownPairs) -> Alignment:
-    """Alignment of a state; only what was known beforehand is trusted."""
-    t, n = state.template, views.n_rows[0]
+    """Alignment of a state."""
+    t = state.template
     known = [pairs.partnered(i, t) for i in range(len(views))]
     confidence = [
         matching_confidence(V, state.matched[t], permutation, rows)
@@ -373,5 +374,4 @@ def _alignment(state: State, views: Views, pairs: KnownPairs) -> Alignment:
             state.matched, state.permutations, known, strict=True
         )
     ]
-    trust = np.array([len(rows) / n for rows in known])
-    return Alignment(t, state.permutations, confidence, trust, views.names)
+    return untested_alignment(t, state.permutations, confidence, views, pairs)

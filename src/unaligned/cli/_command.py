@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable
 from fnmatch import fnmatch
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from unaligned.cli._outputs import (
     write_labels,
     write_matches,
     write_summary,
+    write_suspects,
 )
 from unaligned.cli._session import Screen, session
 from unaligned.report import Findings, gather, render
@@ -29,11 +31,12 @@ from unaligned.savuc.align import EFFORTS
 
 __all__ = ["Answer", "answer", "file_options"]
 
-MATCHES, REPORT = "matches.csv", "report.html"
+MATCHES, REPORT, SUSPECTS = "matches.csv", "report.html", "suspects.csv"
 FILES = {
     REPORT: "everything at a glance",
     "labels_*.csv": "the cluster of every row, a file for each view",
     MATCHES: "who belongs to whom, with confidence and trust",
+    SUSPECTS: "known pairs that the data contradict",
     "clusters.model": "the fitted model, for unaligned.load in Python",
     "column_means.npz": "what was subtracted from the columns of each view",
     SUMMARY: "the summary for programs",
@@ -245,9 +248,13 @@ def _write(
             "features": view.n_features,
             "has_ids": data.has_ids[i],
             "standing": standing(view, findings),
-            "trust": view.trust,
+            "verdict": view.verdict,
+            "trust": None if isnan(view.trust) else view.trust,
+            "basis": view.basis,
+            "known": view.known,
             "matches": view.n_matched,
-            "known_matches": _n_known(inputs, i, findings.template),
+            "known_matches": len(inputs.known.between(i, findings.template)[0])
+            * (i != findings.template),
         }
         for i, view in enumerate(findings.views)
     ]
@@ -257,6 +264,8 @@ def _write(
             write_labels(folder / names[i], data.row_ids[i], view.labels)
             views[i] |= {"labels": names[i], "shares_clusters": view.shares_clusters}
     write_matches(folder / MATCHES, findings, data.row_ids)
+    if findings.n_suspects:
+        write_suspects(folder / SUSPECTS, findings)
     for name, write in found.files.items():
         write(folder / name)
     if draw:
@@ -269,18 +278,14 @@ def _write(
         "command": command,
         "method": findings.method,
         **found.settings,
-        "verdict": verdict.level,
+        "level": verdict.level,
         "headline": verdict.headline,
         "sentences": [line.replace("\u00a0", " ") for line in verdict.sentences],
         "template": findings.views[findings.template].name,
-        "trust_is_measured": findings.trust_is_measured,
+        "suspects": findings.n_suspects,
         "views": views,
         "files": sorted([*(file.name for file in folder.iterdir()), SUMMARY]),
     }
-
-
-def _n_known(inputs: Inputs, view: int, template: int) -> int:
-    return 0 if view == template else len(inputs.known.between(view, template)[0])
 
 
 def _tell(summary: dict[str, Any], output: Path) -> None:

@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ __all__ = [
     "write_labels",
     "write_matches",
     "write_summary",
+    "write_suspects",
 ]
 
 KIND = "unaligned results"
@@ -203,32 +205,51 @@ def write_matches(path: Path, findings: Findings, ids: Sequence[Sequence[str]]) 
     """
     views = findings.views
     head = ["template_view", "template_row", "template_id", "view", "row", "id"]
-    head += ["confidence", "trust"]
+    head += ["confidence", "trust", "verdict"]
     if views[findings.template].labels is not None:
         head += ["template_cluster", "cluster"]
 
-    def lines(t: int, i: int, partners: Any, sure: Any, trust: float) -> Iterator[Any]:
+    def lines(
+        t: int, i: int, partners: Any, sure: Any, trust: float, verdict: str
+    ) -> Iterator[Any]:
         labels, template_labels = views[i].labels, views[t].labels
         for at in (partners >= 0).nonzero()[0].tolist():
             row = int(partners[at])
             cells = [views[t].name, at, ids[t][at], views[i].name, row, ids[i][row]]
             line: list[Any] = [spreadsheet_cell(str(cell)) for cell in cells]
-            line += [f"{sure[at]:.6g}", f"{trust:.6g}"]
+            line += [f"{sure[at]:.6g}", "" if isnan(trust) else f"{trust:.6g}", verdict]
             if template_labels is not None and labels is not None:
                 line += [int(template_labels[at]), int(labels[row])]
             yield line
 
-    told = [
-        (findings.template, i, view.partners, view.confidence, view.trust)
+    t = findings.template
+    found = [
+        (t, i, view.partners, view.confidence, view.trust, view.verdict)
         for i, view in enumerate(views)
-        if i != findings.template
-    ] + [
-        (group.template, i, group.permutations[i], group.confidence[i], group.trust[i])
-        for group in findings.apart
-        for i in group.trusted()
-        if i != group.template
+        if i != t
     ]
-    _write_csv(path, head, chain.from_iterable(lines(*view) for view in told))
+    for group in findings.apart:
+        found += [
+            (group.template, i, *of_view)
+            for i, of_view in enumerate(
+                zip(
+                    group.permutations,
+                    group.confidence,
+                    group.trust,
+                    group.verdict,
+                    strict=True,
+                )
+            )
+            if i in group.trusted() and i != group.template
+        ]
+    _write_csv(path, head, chain.from_iterable(lines(*view) for view in found))
+
+
+def write_suspects(path: Path, findings: Findings) -> None:
+    """Write the known pairs that the data contradict."""
+    lines = findings.suspect_rows()
+    cells = ([spreadsheet_cell(str(cell)) for cell in line.values()] for line in lines)
+    _write_csv(path, [*lines[0]], cells)
 
 
 def write_summary(path: Path, summary: dict[str, Any]) -> None:

@@ -12,7 +12,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from sklearn.exceptions import ConvergenceWarning
 
-from unaligned.alignment import TRUSTED
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.metrics import (
     category_alignment_chance,
@@ -55,8 +54,8 @@ def demo(seed: int) -> None:
             results[name] = _run(name, model, shuffled, progress)
     best = max(singles, key=lambda scores: scores["acc"])
     console.print(_table(results, best))
-    trust = zip(digits.view_names, models[OURS].alignment_.trust, strict=True)
-    refused = [name for name, trusted in trust if trusted < TRUSTED]
+    verdicts = zip(digits.view_names, models[OURS].alignment_.verdict, strict=True)
+    refused = [name for name, verdict in verdicts if verdict == "none"]
     console.print(_verdict(results, refused))
 
 

@@ -29,6 +29,7 @@ from unaligned.parameters import (
 from unaligned.pavuc.iteration import Problem, State, carry, init_state, pose
 from unaligned.pavuc.solver import solve
 from unaligned.pavuc.updates import fuse_graphs, inverse, match_confidence
+from unaligned.untested import untested_alignment
 from unaligned.views import Views
 
 __all__ = ["PAVuC"]
@@ -48,7 +49,8 @@ class PAVuC(NewRowsMixin, ViewClusterer):
        Where nothing is known of the correspondence, the alignment this method finds is
        at chance level on every dataset we measured, and its labels are as good as those
        of its template view alone (``single_view_labels_[template_]``).
-       ``alignment_.trust`` is therefore the share of rows whose partner was known.
+       It has no test of its own matches: ``alignment_.trust`` is NaN, and
+       ``alignment_.known`` is the share of rows whose partner was given.
 
     Parameters
     ----------
@@ -64,9 +66,10 @@ class PAVuC(NewRowsMixin, ViewClusterer):
     mu : float, default=0.1
         Pull of matched rows on each other (Eq. 7), at least 0.
     init : {"random", "structure"} or tuple (A, G), default="random"
-        Start: uniform random numbers; the same, after `unaligned.align` has found
-        pairs, and those it trusts are taken as known; or anchors ``A`` (d_l × m) and
-        one graph ``G`` (m × n) for all views, both in the paper's orientation.
+        Start: uniform random numbers; the same, after `unaligned.align` has matched
+        rows, which are then taken as known and keep its verdict and trust; or anchors
+        ``A`` (d_l × m) and one graph ``G`` (m × n) for all views, both in the paper's
+        orientation.
     matching : {"greedy", "optimal"}, default="greedy"
         How rows find their partners: each in turn, most varied row first (the paper's
         way), or all at once by linear assignment: exactly while an n × n table fits
@@ -387,11 +390,10 @@ def _alignment(
     views: Views,
     pairs: KnownPairs,
 ) -> Alignment:
-    """Alignment of a state; only what was known before the first step is trusted."""
+    """Alignment of a state."""
     known = [pairs.partnered(i, template) for i in range(len(views))]
     confidence = [
         match_confidence(graph, graphs[template], permutation, rows)
         for graph, permutation, rows in zip(graphs, permutations, known, strict=True)
     ]
-    trust = np.array([len(rows) / views.n_rows[0] for rows in known])
-    return Alignment(template, permutations, confidence, trust, views.names)
+    return untested_alignment(template, permutations, confidence, views, pairs)

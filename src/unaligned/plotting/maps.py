@@ -145,7 +145,9 @@ class AlignmentDisplay:
         Matched rows of the template and of the other view.
     view_names : pair of str
     trust : float
-        Trust of the other view.
+        Trust of the other view; NaN where nothing was tested.
+    verdict : str, default="objects"
+        What corresponds, as in `unaligned.Alignment`.
 
     Attributes
     ----------
@@ -163,12 +165,14 @@ class AlignmentDisplay:
         *,
         view_names: tuple[str, str],
         trust: float,
+        verdict: str = "objects",
     ) -> None:
         self.coordinates = coordinates
         self.labels = labels
         self.pairs = pairs
         self.view_names = view_names
         self.trust = trust
+        self.verdict = verdict
 
     @classmethod
     def from_estimator(
@@ -187,7 +191,7 @@ class AlignmentDisplay:
         ----------
         estimator : fitted estimator, or Alignment with ``Xs``
         view : int or str, default=None
-            The view, by index or by name. None: the one that is trusted most.
+            The view, by index or by name. None: the most trusted, or best known.
         Xs : views, default=None
             As in `EmbeddingDisplay.from_estimator`.
         n_lines : int, default=150
@@ -212,6 +216,8 @@ class AlignmentDisplay:
             [alignment.permutations[v] for v in (t, i)],
             [alignment.confidence[v] for v in (t, i)],
             alignment.trust[[t, i]],
+            verdict=[alignment.verdict[v] for v in (t, i)],
+            known=alignment.known[[t, i]],
         )
         own, other = draw_maps([rows[t], rows[i]], both)
         labels = getattr(estimator, "view_labels_", None)
@@ -221,6 +227,7 @@ class AlignmentDisplay:
             alignment.pairs(t, i),
             view_names=(alignment.view_names[t], alignment.view_names[i]),
             trust=float(alignment.trust[i]),
+            verdict=alignment.verdict[i],
         )
         return display.plot(ax, n_lines=n_lines, **kwargs)
 
@@ -259,13 +266,14 @@ class AlignmentDisplay:
         style: dict[str, Any] = {"colors": "0.3", "linewidths": 0.5, "zorder": 0}
         lines = LineCollection(list(segments), **style | {"alpha": 0.5} | kwargs)
         self.lines_ = self.ax_.add_collection(lines)
+        trust = "" if np.isnan(self.trust) else f", trust {self.trust:.2f}"
         for name, place in zip(self.view_names, (0.0, gap[0]), strict=True):
             self.ax_.text(place, 1.12, name, ha="center", va="bottom")
         self.ax_.set(
             xlim=(-1.1, gap[0] + 1.1),
             ylim=(-1.1, 1.35),
             aspect="equal",
-            title=f"{len(self.pairs):,} matches, trust {self.trust:.2f}",
+            title=f"{len(self.pairs):,} matches, {self.verdict}{trust}",
         )
         self.ax_.set_axis_off()
         return self
@@ -288,4 +296,5 @@ def _most_trusted(alignment: Alignment) -> int:
     others = [i for i in range(alignment.n_views) if i != alignment.template]
     if not others:
         raise ValueError("There is one view only, so no rows are matched.")
-    return max(others, key=lambda i: alignment.trust[i])
+    trust = np.nan_to_num(alignment.trust, nan=-1)
+    return max(others, key=lambda i: (trust[i], alignment.known[i]))

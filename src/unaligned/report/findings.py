@@ -5,6 +5,7 @@ import platform
 import reprlib
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,14 @@ class ViewFindings:
     """Its row matched to every row of the template, -1 where there is none."""
     confidence: NDArray[np.float64]
     """How sure each of these matches is."""
+    verdict: str
+    """What corresponds: "objects", "classes" or "none"; "untested": nobody knows."""
     trust: float
+    """Probability that the verdict is right; NaN where nothing was tested."""
+    basis: str
+    """What the verdict rests on: "structure" or "known pairs"."""
+    known: float
+    """Share of the template's rows whose partner here was given."""
     weight: float | None
     ids: list[str] | None
     """The user's names of the rows; None: row numbers."""
@@ -50,6 +58,10 @@ class ViewFindings:
     def n_matched(self) -> int:
         """Rows of the template that have a partner here."""
         return int((self.partners >= 0).sum())
+
+    def row_name(self, row: int) -> str:
+        """Id of a row, or its number."""
+        return str(row) if self.ids is None else self.ids[row]
 
 
 @dataclass(frozen=True)
@@ -68,9 +80,6 @@ class Findings:
     method: str
     views: list[ViewFindings]
     template: int
-    trust_is_measured: bool
-    """True: the probability that a view is aligned better than chance. False: just the
-    share of its rows whose partner was known beforehand."""
     maps_show: str
     """What the maps were made from."""
     columns: list[Column]
@@ -82,6 +91,8 @@ class Findings:
     citation: str | None
     apart: list[Alignment] = field(default_factory=list)
     """Groups of views that belong together, though not with the template."""
+    suspects: dict[tuple[int, int], NDArray[np.intp]] = field(default_factory=dict)
+    """Known pairs that the data contradict, by two views."""
 
     @property
     def n_clusters(self) -> int:
@@ -97,6 +108,31 @@ class Findings:
     def others(self) -> list[ViewFindings]:
         """All views but the template."""
         return [view for i, view in enumerate(self.views) if i != self.template]
+
+    @property
+    def n_suspects(self) -> int:
+        """Known pairs that the data contradict."""
+        return sum(map(len, self.suspects.values()))
+
+    def suspect_rows(self, at_most: int | None = None) -> list[dict[str, Any]]:
+        """List views, rows and ids of known pairs that the data contradict."""
+        pairs = (
+            [*zip(views, rows, strict=True)]
+            for views, some in self.suspects.items()
+            for rows in some.tolist()
+        )
+        return [
+            {
+                f"{end}{what}": value
+                for end, (i, row) in zip(("", "other_"), pair, strict=True)
+                for what, value in (
+                    ("view", self.views[i].name),
+                    ("row", row),
+                    ("id", self.views[i].row_name(row)),
+                )
+            }
+            for pair in islice(pairs, at_most)
+        ]
 
 
 def gather(
@@ -155,7 +191,10 @@ def gather(
             shares_clusters=fused is None or i in fused,
             partners=alignment.permutations[i],
             confidence=alignment.confidence[i],
+            verdict=alignment.verdict[i],
             trust=float(alignment.trust[i]),
+            basis=alignment.basis[i],
+            known=float(alignment.known[i]),
             weight=None if weights[i] is None else float(weights[i]),
             ids=view_ids[i],
         )
@@ -165,7 +204,6 @@ def gather(
         method="align" if found is alignment else type(found).__name__,
         views=views,
         template=alignment.template,
-        trust_is_measured=found is alignment or fused is not None,
         maps_show=maps_show,
         columns=user_columns,
         objective=getattr(found, "objective_", None),
@@ -176,6 +214,7 @@ def gather(
         | {name: version(name) for name in PACKAGES},
         citation=getattr(found, "citation", None),
         apart=alignment.others,
+        suspects=alignment.suspects,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unaligned.alignment import TRUSTED
+from unaligned.alignment_text import percent
 from unaligned.report.curve import draw_curve
 from unaligned.report.findings import Findings
 from unaligned.report.payload import to_json
@@ -27,6 +27,7 @@ SCRIPTS = (
     "controls.js",
     "table.js",
 )
+MOST_SUSPECTS = 100  # known pairs to check that a page lists
 
 
 def render(findings: Findings, title: str | None = None) -> str:
@@ -57,6 +58,7 @@ def render(findings: Findings, title: str | None = None) -> str:
     )
     environment.filters["number"] = "{:,}".format
     environment.filters["decimal"] = "{:.2f}".format
+    environment.filters["percent"] = percent
     script = _script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     heading = f"{findings.method} on {len(findings.views)} views"
@@ -66,9 +68,9 @@ def render(findings: Findings, title: str | None = None) -> str:
         title=title or heading,
         findings=findings,
         verdict=judge(findings),
-        trusted=TRUSTED,
+        suspects=findings.suspect_rows(MOST_SUSPECTS),
         standing=lambda view: standing(view, findings),
-        mood=lambda view: mood(view, findings),
+        mood=mood,
         largest_weight=max((view.weight or 0 for view in findings.views), default=0),
         curve=_curve(findings),
         # Ours, or escaped already.

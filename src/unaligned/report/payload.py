@@ -2,6 +2,7 @@
 
 import base64
 import json
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def to_json(findings: Findings) -> str:
     """
     payload = {
         "template": findings.template,
-        "views": [_view(view, findings) for view in findings.views],
+        "views": [_view(view) for view in findings.views],
         "columns": [_column(column) for column in findings.columns],
     }
     text = json.dumps(
@@ -58,13 +59,14 @@ def pack_array(array: NDArray[Any]) -> dict[str, str]:
     return {"type": name, "base64": base64.b64encode(data).decode("ascii")}
 
 
-def _view(view: ViewFindings, findings: Findings) -> dict[str, Any]:
+def _view(view: ViewFindings) -> dict[str, Any]:
     # The circle of radius one around the map, in steps of 1/32767 of that radius.
     places = np.rint((view.coordinates.astype(np.float64) + 1) / 2 * FINEST)
     return {
         "name": view.name,
-        "mood": mood(view, findings),
-        "trust": round(view.trust, 4),
+        "mood": mood(view),
+        "verdict": view.verdict,
+        "trust": None if isnan(view.trust) else round(view.trust, 4),
         "sharesClusters": view.shares_clusters,
         "x": pack_array(places[:, 0].clip(0, FINEST).astype(np.uint16)),
         "y": pack_array(places[:, 1].clip(0, FINEST).astype(np.uint16)),

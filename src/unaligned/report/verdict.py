@@ -1,13 +1,16 @@
-"""Verdict: what was found and how far it can be trusted, in three sentences."""
+"""Verdict: what was found and how far it can be trusted, in a few sentences."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from unaligned.alignment import TRUSTED
+from unaligned.alignment import VERDICTS
+from unaligned.alignment_text import percent
 from unaligned.report.findings import Findings, ViewFindings
 
 __all__ = ["Verdict", "judge", "mood", "standing"]
+
+STANDINGS = {"objects": "Aligned", "classes": "Classes only", "none": "Not aligned"}
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ def judge(findings: Findings) -> Verdict:
     Returns
     -------
     Verdict
+        Three sentences, and a fourth where the data contradict known pairs.
     """
     what = _what_was_found(findings)
     if not findings.others:
@@ -42,31 +46,36 @@ def judge(findings: Findings) -> Verdict:
                 "The clusters are those of this view.",
             ],
         )
-    if findings.trust_is_measured:
-        return _judge_measured(findings, what)
-    return _judge_known(findings, what)
+    if all(view.verdict == "untested" for view in findings.others):
+        verdict = _judge_untested(findings, what)
+    else:
+        verdict = _judge_tested(findings, what)
+    if findings.n_suspects:
+        n_suspects = _number(findings.n_suspects, "known pair")
+        verdict.sentences.append(f"Check {n_suspects} that the data contradict.")
+    return verdict
 
 
 def standing(view: ViewFindings, findings: Findings) -> str:
     """Say where one view stands, in a word or two."""
     if view is findings.views[findings.template]:
         return "Template"
-    if findings.trust_is_measured:
-        if view.trust >= TRUSTED:
-            return "Aligned"
-        return "Aligned apart" if _is_apart(view, findings) else "Not aligned"
-    if view.trust == 1:
+    if view.verdict == "none" and _is_apart(view, findings):
+        return "Aligned apart"
+    if view.verdict != "untested":
+        return STANDINGS[view.verdict]
+    if view.known == 1:
         return "Known"
-    if view.trust == 0:
+    if view.known == 0:
         return "Guessed" if view.n_matched else "Not matched"
-    return f"{_percent(view.trust)} known"
+    return f"{percent(view.known)} known"
 
 
-def mood(view: ViewFindings, findings: Findings) -> str:
+def mood(view: ViewFindings) -> str:
     """Say how far the matches of one view can be relied on, as `Verdict.level` does."""
-    if findings.trust_is_measured:
-        return "good" if view.trust >= TRUSTED else "none"
-    return "good" if view.trust == 1 else "partial" if view.trust > 0 else "none"
+    if view.verdict == "objects" or view.known == 1:
+        return "good"
+    return "partial" if view.verdict == "classes" or view.known > 0 else "none"
 
 
 def _is_apart(view: ViewFindings, findings: Findings) -> bool:
@@ -90,55 +99,95 @@ def _what_was_found(findings: Findings) -> str:
     return f"{findings.method} found {clusters} in {of_what}."
 
 
-def _judge_measured(findings: Findings, what: str) -> Verdict:
+def _judge_tested(findings: Findings, what: str) -> Verdict:
     """For methods that test their own alignment and refuse views."""
-    aligned = [view for view in findings.others if view.trust >= TRUSTED]
-    refused = [view for view in findings.others if view.trust < TRUSTED]
+    matched, classes, refused, untested = (
+        [view for view in findings.others if view.verdict == verdict]
+        for verdict in VERDICTS
+    )
     template = _quoted([findings.views[findings.template]])
-    clustered = findings.n_clusters > 0
-    if not aligned:
-        nothing = (
-            f"It found no relation between {template} and any other view that is "
-            "clearly better than chance, and matched no rows."
+    found = []
+    if matched:
+        own = _with_trust(matched)
+        found.append(f"matched the rows of {own} one by one with those of {template}")
+    if classes:
+        found.append(
+            "found that groups of rows, though not single rows, correspond between "
+            f"{template} and {_with_trust(classes)}"
         )
-        therefore = (
-            "Every view was therefore clustered on its own: clusters of the same "
-            "number in two views have nothing to do with each other."
-            if clustered
-            else "A longer search or a few known pairs may change that."
-        )
-        return Verdict("none", "No view could be aligned", [what, nothing, therefore])
-    relation = f"It aligned {_quoted(aligned)} with {template}"
     for group in findings.apart:
         members = _quoted([findings.views[i] for i in group.trusted()])
-        relation += f"; apart from them, {members} with each other"
+        found.append(f"aligned {members} with each other, apart from {template}")
     alone = [view for view in refused if not _is_apart(view, findings)]
+    if not found and not untested:
+        return _judge_refused(findings, what, template)
     if alone:
-        relation += f"{'; it' if findings.apart else ' and'} refused {_quoted(alone)}"
-        if clustered:
-            were = "was clustered" if len(alone) == 1 else "were each clustered"
-            relation += f", which {were} on its own"
-    matches = sum(view.n_matched for view in aligned)
-    sure = _median_confidence(aligned)
-    usable = (
-        f"The {_number(matches, 'match', 'matches')} can be used: the lowest trust is "
-        f"{_decimal(min(view.trust for view in aligned))}, and half of them have a "
-        f"confidence {'above 0.99' if sure > 0.99 else f'of {_decimal(sure)} or more'}."
-    )
+        were = "was clustered" if len(alone) == 1 else "were each clustered"
+        own = f", which {were} on its own" if findings.n_clusters else ""
+        found.append(f"refused {_with_trust(alone)}{own}")
+    if untested:
+        found.append(f"has no test for the matches of {_quoted(untested)}")
+    if matched:
+        headline = "All views are aligned"
+        if len(matched) < len(findings.others):
+            headline = "Some views are aligned"
+    else:
+        headline = "Groups correspond, single rows do not"
     return Verdict(
-        "partial" if refused else "good",
-        "Some views are aligned" if refused else "All views are aligned",
-        [what, relation + ".", usable],
+        "good" if len(matched) == len(findings.others) else "partial",
+        headline,
+        [what, f"It {'; it '.join(found)}.", _use(findings, matched, classes)],
     )
 
 
-def _judge_known(findings: Findings, what: str) -> Verdict:
+def _judge_refused(findings: Findings, what: str, template: str) -> Verdict:
+    """For views that are all refused."""
+    highest = max(findings.others, key=lambda view: view.trust)
+    nothing = (
+        f"It found no relation between {template} and any other view that it trusts "
+        f"(the highest trust is {percent(highest.trust)}), and "
+        f"{_no_partner(findings.others)}."
+    )
+    therefore = (
+        "Every view was therefore clustered on its own: clusters of the same number in "
+        "two views have nothing to do with each other."
+        if findings.n_clusters
+        else "A longer search or a few known pairs may change that."
+    )
+    return Verdict("none", "No view could be aligned", [what, nothing, therefore])
+
+
+def _use(
+    findings: Findings, matched: list[ViewFindings], classes: list[ViewFindings]
+) -> str:
+    """Say what aligned views are good for."""
+    named = ""
+    if classes and findings.n_clusters:
+        named = f"clusters of {_quoted(classes)} have the names of the template's"
+    if matched:
+        matches = _number(sum(view.n_matched for view in matched), "match", "matches")
+        sure = _median_confidence(matched)
+        above = "above 0.99" if sure > 0.99 else f"of {_decimal(sure)} or more"
+        text = f"The {matches} can be used: half of them have a confidence {above}"
+        return f"{text}; {named}." if named else f"{text}."
+    if named:
+        return f"The {named}, and {_no_partner(classes)}."
+    return f"Compare groups of rows only: {_no_partner(classes or findings.others)}."
+
+
+def _no_partner(views: list[ViewFindings]) -> str:
+    n_known = sum(view.n_matched for view in views)
+    but = f" but those of {_number(n_known, 'known pair')}" if n_known else ""
+    return f"no rows{but} have partners"
+
+
+def _judge_untested(findings: Findings, what: str) -> Verdict:
     """For methods that cannot tell good matches from bad: only what was known counts.
 
     Where nothing was known, their matches were at chance level on all data we measured.
     """
     template = _quoted([findings.views[findings.template]])
-    shares = [view.trust for view in findings.others]
+    shares = [view.known for view in findings.others]
     if min(shares) == 1:
         return Verdict(
             "good",
@@ -150,24 +199,24 @@ def _judge_known(findings: Findings, what: str) -> Verdict:
             ],
         )
     n = findings.views[findings.template].n_rows
-    n_guessed = sum(v.n_matched - round(v.trust * n) for v in findings.others)
+    n_guessed = sum(v.n_matched - round(v.known * n) for v in findings.others)
     if max(shares) == 0:
         level, headline = "none", "Do not rely on the matches"
         known = "No pair of rows was known beforehand"
     else:
         level, headline = "partial", "Rely on known partners only"
-        lowest, highest = _percent(min(shares)), _percent(max(shares))
+        lowest, highest = percent(min(shares)), percent(max(shares))
         share = lowest if lowest == highest else f"{lowest} to {highest}"
         known = f"Of the rows of {template}, {share} had a partner known beforehand"
     if n_guessed:
-        known += ", and this method cannot tell good matches from bad ones."
+        known += ", and this method has no test of its matches: their trust is empty."
         guesses = _number(n_guessed, "match", "matches")
         carried = f"the clusters that they carry from {template} to the others"
         advice = (
             f"Treat its {guesses} as chance, since such matches were hardly better "
             f"wherever we could check, and with them {carried}."
             if max(shares) == 0
-            else f"Nothing vouches for the other {guesses}, nor for {carried}."
+            else f"Nothing supports the other {guesses}, nor {carried}."
         )
     else:
         known += "."
@@ -183,7 +232,21 @@ def _median_confidence(views: list[ViewFindings]) -> float:
 
 def _quoted(views: list[ViewFindings]) -> str:
     """Names of views, as in: views “a”, “b” and “c”."""
-    names = [f"“{view.name}”" for view in views]
+    return _listed([f"“{view.name}”" for view in views])
+
+
+def _with_trust(views: list[ViewFindings]) -> str:
+    """Names of views, as in: views “a” (trust 97 %) and “b” (trust 80 %)."""
+    rests = {"structure": "", "known pairs": ", from known pairs"}
+    return _listed(
+        [
+            f"“{view.name}” (trust {percent(view.trust)}{rests[view.basis]})"
+            for view in views
+        ]
+    )
+
+
+def _listed(names: list[str]) -> str:
     if len(names) == 1:
         return f"view {names[0]}"
     return f"views {', '.join(names[:-1])} and {names[-1]}"
@@ -191,15 +254,6 @@ def _quoted(views: list[ViewFindings]) -> str:
 
 def _number(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def _percent(share: float) -> str:
-    """Percent that is 0 or 100 only where the share is."""
-    if 0 < share < 0.01:
-        return "under 1\u00a0%"
-    if 0.99 < share < 1:
-        return "over 99\u00a0%"
-    return f"{100 * share:.0f}\u00a0%"
 
 
 def _decimal(value: float) -> str:

@@ -62,7 +62,7 @@ function partner(view, row, other) {
   return place === NOBODY ? NOBODY : other.partners[place];
 }
 
-// Whether a row's match can be relied on: that of a trusted view, or a known one.
+// Whether a row's match can be relied on: that of a matched view, or a known one.
 function isSound(view, row) {
   if (view === template || view.mood === "good") return true;
   return view.mood === "partial" && view.sureness[row] === 1;

@@ -38,7 +38,7 @@ function readOut(map, row, now) {
   readout.replaceChildren();
   readout.classList.toggle("pinned", state.pinned !== null && now === state.pinned);
   if (!now) {
-    const trust = view === template ? "" : ` · trust ${view.trust.toFixed(2)}`;
+    const trust = view === template || view.trust === null ? "" : ` · trust ${view.trust.toFixed(2)}`;
     readout.append(element("span", "", `${count(view.n)} rows${trust}`));
     return;
   }

@@ -165,12 +165,12 @@ function csvCell(value) {
 
 function csvOf(lines) {
   const clustered = template.labels !== null;
-  const head = ["template_view", "template_row", "template_id", "view", "row", "id", "confidence", "trust"];
+  const head = ["template_view", "template_row", "template_id", "view", "row", "id", "confidence", "trust", "verdict"];
   if (clustered) head.push("template_cluster", "cluster");
   const records = Array.from(lines, (line) => {
     const { view, place, row, confidence } = lineAt(line);
     const cells = [template.name, place, idOf(template, place), view.name, row, idOf(view, row)].map(csvCell);
-    cells.push(Number(confidence.toPrecision(6)), view.trust);
+    cells.push(Number(confidence.toPrecision(6)), view.trust ?? "", view.verdict);
     if (clustered) cells.push(template.labels[place], view.labels[row]);
     return cells.join(",");
   });
