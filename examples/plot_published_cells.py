@@ -84,8 +84,8 @@ for title, (name, ratio) in cases.items():
         print(f"  {direction}: {right:.0%} carried rightly, commonest type {floor:.0%}")
 
 # %%
-# The verdict ``none`` means: refused. Then nothing is carried but what was known, and the
-# floor is better. A method that always matches is no way out. PAVuC gives each of
+# The verdict ``none`` means: refused. Then nothing is carried but what was known, and
+# the floor is better. A method that always matches is no way out. PAVuC gives each of
 # scGEM's cells a partner, and those are of the same type about as often as cells drawn
 # at random:
 
