@@ -123,7 +123,7 @@ def label_transfer_accuracy(
     if rows.shape[1] != new_rows.shape[1] or not 1 <= n_neighbors <= len(rows):
         raise ValueError(
             f"A has shape {rows.shape}, B {new_rows.shape}, and n_neighbors is "
-            f"{n_neighbors}. Both need as many columns, and A at least n_neighbors rows."
+            f"{n_neighbors}. Both need equally many columns, and A n_neighbors rows."
         )
     voted = KNeighborsClassifier(n_neighbors).fit(rows, classes).predict(new_rows)
     return float(np.mean(voted == true_classes))
