@@ -6,7 +6,7 @@ Rows of every view are shuffled on their own, and no pair is known. The paper's 
 clusters its template view as well as it would be clustered alone; the labels that reach
 the other views through its alignment are poor, because the alignment is at chance.
 SAVuC finds the partners of most views, labels those views in common, and refuses what
-it cannot align: that view has trust below 0.5 and clusters of its own.
+it cannot align: that view has the verdict ``none`` and clusters of its own.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,8 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
     model.fit(data.Xs)
     row[0].set_ylabel(name)
     for i, ax in enumerate(row):
-        labels, verdict = model.view_labels_[i], model.alignment_.verdict[i]
+        labels = model.view_labels_[i]
+        verdict = "template" if i == model.template_ else model.alignment_.verdict[i]
         accuracy = clustering_scores(data.ys[i], labels)["acc"]
         ax.scatter(*PCA(2).fit_transform(data.Xs[i]).T, c=labels, s=4, cmap="tab10")
         ax.set(xticks=[], yticks=[])
