@@ -181,6 +181,25 @@ def test_a_file_of_the_first_format_still_loads():
     again = PAVuC(3, max_iter=3, n_init=1, random_state=0).fit(Xs)
     assert_same(back.get_params(), again.get_params())
     np.testing.assert_array_equal(back.predict(Xs[0]), again.predict(Xs[0]))
+    # It was saved before there were verdicts: they follow from its trust.
+    assert back.alignment_.verdict == [
+        "objects" if trust >= 0.5 else "none" for trust in back.alignment_.trust
+    ]
+    assert back.alignment_.known.sum() == 1
+
+
+def test_a_verdict_and_what_goes_with_it_come_back(tmp_path, blobs):
+    model = LMVSC(3, random_state=0).fit(blobs[0])
+    model.alignment_ = dataclasses.replace(
+        model.alignment_,
+        trust=np.array([1, 0.8, 0.2]),
+        verdict=["objects", "classes", "none"],
+        basis=["structure", "known pairs", "structure"],
+        known=np.array([1, 0.5, 0]),
+        suspects={(0, 1): np.array([[3, 4]])},
+    )
+    model.save(tmp_path / "fit.model")
+    assert_same(unaligned.load(tmp_path / "fit.model").alignment_, model.alignment_)
 
 
 class Networks(LMVSC):

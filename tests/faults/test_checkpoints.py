@@ -20,7 +20,7 @@ from conftest import heed_ctrl_c, make_blobs
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from unaligned import PAVuC, SAVuC, checkpoints
+from unaligned import Alignment, PAVuC, SAVuC, checkpoints
 from unaligned.base import ViewClusterer
 from unaligned.baselines import VuCG
 from unaligned.checkpoints import Course, FitCheckpoint, Terminated
@@ -181,6 +181,22 @@ def test_what_was_settled_before_is_not_done_again(path, killed_after, monkeypat
     assert model.n_clusters_ == 4
     shares = [1.0 if i == model.template_ else 1 / 3 for i in range(3)]
     assert_array_equal(model.alignment_.known, shares)
+
+
+def test_what_align_found_is_in_the_checkpoint(path, killed_after, monkeypatch):
+    Xs, rows, sure = blobs()[:2], np.arange(90), np.full(90, 0.6)
+    found = Alignment(0, [rows] * 2, [np.ones(90), sure], np.array([1, 0.9]))
+    monkeypatch.setattr(
+        PAVuC, "_learn_pairs", lambda _, views, pairs, rng: pairs.with_found(found)
+    )
+    model = PAVuC(3, init="structure", **SETTINGS, checkpoint=path)
+    killed_after(1, lambda: model.fit(Xs, aligned=10))
+    model.fit(Xs, aligned=10)
+    again, other = model.alignment_, 1 - model.template_
+    assert again.verdict == ["objects", "objects"]
+    assert again.trust[other] == 0.9
+    assert again.known[other] == 10 / 90
+    assert_array_equal(again.confidence[other], np.where(rows < 10, 1, sure))
 
 
 def test_no_seed_is_needed_to_go_on(path, killed_after):
