@@ -91,10 +91,7 @@ class ViewClusterer(
         progress = FitProgress(self, Xs, max_iter)
         with FitCheckpoint(self, views, given) as checkpoint:
             course, solver = self._set_out(views, given, checkpoint.read())
-            is_found = course.found is not None
-            pairs = KnownPairs(
-                course.identities, given if is_found else None, course.found
-            )
+            pairs = KnownPairs(course.identities, given, course.found)
             objectives = list(course.objectives)
 
             def fitted() -> dict[str, Any]:

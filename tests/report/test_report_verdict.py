@@ -115,6 +115,9 @@ def test_untested_views_beside_tested_ones_are_named():
     level, text = sentences(with_views(("objects", 0.9, 0), ("untested", np.nan, 0)))
     assert level == "partial"
     assert "; it has no test for the matches of view “v”." in text
+    level, text = sentences(with_views(("none", 0.1, 0), ("untested", np.nan, 0)))
+    assert level == "none"
+    assert "Rely on no partners of rows of view “t” but known ones." in text
 
 
 def test_guesses_are_called_chance():

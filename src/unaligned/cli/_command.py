@@ -239,7 +239,7 @@ def _write(
     draw: bool,
 ) -> dict[str, Any]:
     """Write all files but the summary, which is returned."""
-    data = inputs.data
+    data, t = inputs.data, findings.template
     views = [
         {
             "name": view.name,
@@ -253,8 +253,7 @@ def _write(
             "basis": view.basis,
             "known": view.known,
             "matches": view.n_matched,
-            "known_matches": len(inputs.known.between(i, findings.template)[0])
-            * (i != findings.template),
+            "known_matches": len(inputs.known.between(i, t)[0]) if i != t else 0,
         }
         for i, view in enumerate(findings.views)
     ]
@@ -281,7 +280,7 @@ def _write(
         "level": verdict.level,
         "headline": verdict.headline,
         "sentences": [line.replace("\u00a0", " ") for line in verdict.sentences],
-        "template": findings.views[findings.template].name,
+        "template": findings.views[t].name,
         "suspects": findings.n_suspects,
         "views": views,
         "files": sorted([*(file.name for file in folder.iterdir()), SUMMARY]),

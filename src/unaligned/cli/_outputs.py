@@ -229,19 +229,11 @@ def write_matches(path: Path, findings: Findings, ids: Sequence[Sequence[str]]) 
         if i != t
     ]
     for group in findings.apart:
-        found += [
-            (group.template, i, *of_view)
-            for i, of_view in enumerate(
-                zip(
-                    group.permutations,
-                    group.confidence,
-                    group.trust,
-                    group.verdict,
-                    strict=True,
-                )
-            )
-            if i in group.trusted() and i != group.template
-        ]
+        for i in group.trusted():
+            if i != group.template:
+                rows, sure = group.permutations[i], group.confidence[i]
+                about = float(group.trust[i]), group.verdict[i]
+                found.append((group.template, i, rows, sure, *about))
     _write_csv(path, head, chain.from_iterable(lines(*view) for view in found))
 
 

@@ -127,14 +127,16 @@ def _judge_tested(findings: Findings, what: str) -> Verdict:
         found.append(f"refused {_with_trust(alone)}{own}")
     if untested:
         found.append(f"has no test for the matches of {_quoted(untested)}")
-    if matched:
-        headline = "All views are aligned"
-        if len(matched) < len(findings.others):
-            headline = "Some views are aligned"
+    if len(matched) == len(findings.others):
+        level, headline = "good", "All views are aligned"
+    elif matched:
+        level, headline = "partial", "Some views are aligned"
+    elif classes:
+        level, headline = "partial", "Groups correspond, single rows do not"
     else:
-        headline = "Groups correspond, single rows do not"
+        level, headline = "none", "No view could be aligned"
     return Verdict(
-        "good" if len(matched) == len(findings.others) else "partial",
+        level,
         headline,
         [what, f"It {'; it '.join(found)}.", _use(findings, matched, classes)],
     )
@@ -161,7 +163,7 @@ def _use(
     findings: Findings, matched: list[ViewFindings], classes: list[ViewFindings]
 ) -> str:
     """Say what aligned views are good for."""
-    named = ""
+    named, template = "", _quoted([findings.views[findings.template]])
     if classes and findings.n_clusters:
         named = f"clusters of {_quoted(classes)} have the names of the template's"
     if matched:
@@ -172,7 +174,9 @@ def _use(
         return f"{text}; {named}." if named else f"{text}."
     if named:
         return f"The {named}, and {_no_partner(classes)}."
-    return f"Compare groups of rows only: {_no_partner(classes or findings.others)}."
+    if classes:
+        return f"Compare groups of rows only: {_no_partner(classes)}."
+    return f"Rely on no partners of rows of {template} but known ones."
 
 
 def _no_partner(views: list[ViewFindings]) -> str:
