@@ -27,7 +27,7 @@ from unaligned.cli._session import Screen, session
 from unaligned.report import Findings, gather, render
 from unaligned.report.page import require_jinja2
 from unaligned.report.verdict import judge, standing
-from unaligned.savuc.align import EFFORTS
+from unaligned.savuc.config import EFFORTS
 
 __all__ = ["Answer", "answer", "file_options"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["best_partners", "scale_in_place"]
+__all__ = ["best_partners", "scale_in_place", "scaling_factors"]
 
 Floats: TypeAlias = NDArray[Any]
 Indices: TypeAlias = NDArray[np.intp]
@@ -46,6 +46,34 @@ def scale_in_place(plans: Floats, a: Floats, b: Floats, n_iter: int) -> None:
         for i in range(n_rows):
             for j in range(n_columns):
                 plan[i, j] *= factors[j]
+
+
+@_compiled
+def scaling_factors(kernel: Floats, v: Floats, n_iter: int) -> tuple[Floats, Floats]:
+    """Factors u and v under which every row has one partner, one pass a round.
+
+    Row sums of ``diag(u) kernel diag(v)`` come near 1 / rows. So do column sums where
+    there are as many columns; where there are more, that is the most they may be, since
+    some have no partner. ``v`` is where to start.
+    """
+    n_rows, n_columns = kernel.shape
+    a = kernel.dtype.type(1 / n_rows)
+    most = kernel.dtype.type(np.inf if n_rows == n_columns else 1)
+    u, v = np.empty(n_rows, kernel.dtype), v.copy()
+    sums = np.empty(n_columns, kernel.dtype)
+    for _ in range(n_iter):
+        sums[:] = 0
+        for i in range(n_rows):
+            row = kernel[i]
+            total = kernel.dtype.type(0)
+            for j in range(n_columns):
+                total += row[j] * v[j]
+            u[i] = a / (total + TINY)
+            for j in range(n_columns):
+                sums[j] += u[i] * row[j]
+        for j in range(n_columns):
+            v[j] = min(a / (sums[j] + TINY), most)
+    return u, v
 
 
 @_compiled

@@ -238,7 +238,7 @@ class PAVuC(NewRowsMixin, ViewClusterer):
             # The one place where a method calls another: it is what was asked for.
             from unaligned.savuc.align import align_checked
 
-            found, _ = align_checked(views, pairs, "normal", None, rng, self.verbose)
+            found = align_checked(views, pairs, rng, self.verbose)
             pairs = pairs.with_found(found)
         return pairs
 

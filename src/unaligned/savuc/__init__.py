@@ -1,9 +1,9 @@
 """SAVuC: structure-first alignment of views of which no pair of rows is known.
 
-Data walk through the rooms in this order: `geometry` of each view, `couplings` of its
-anchors with another view's, `polish` from anchors to rows, `pairs_of_views` with a null
-to compare with, `row_matching`, all views together in `joint`, `trust`, the
-`predictability` of a partition from a view, and `fusion` of partitions.
+In the order of the data: `geometry` of each view, `anchors` that stand for it,
+`couplings` of anchors, `refine` from anchors to rows, `assign` partners, `trust` from
+held-out rows and directions, `search` of one pair of views, `groups` of aligned views,
+`align` for all of them; `config` holds the settings of all these.
 """
 
 from unaligned.savuc.align import align

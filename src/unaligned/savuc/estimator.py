@@ -15,13 +15,9 @@ from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClustere
 from unaligned.checkpoints import CHECKPOINT, Milestone
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
-from unaligned.savuc.align import (
-    EFFORTS,
-    align_steps,
-    memory_need,
-    only_known,
-    told_through,
-)
+from unaligned.savuc.align import align_steps, memory_need, only_known, rebase
+from unaligned.savuc.config import EFFORTS, Settings, settings_of
+from unaligned.savuc.growth import Problem
 from unaligned.savuc.fusion import cluster_view, fuse_views
 from unaligned.savuc.predictability import fit_labeller
 from unaligned.savuc.shared_space import (
@@ -133,7 +129,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: COMMON[name] for name in COMMON if name != "n_init"},
         "n_clusters": INT_OR_AUTO,
-        "effort": [StrOptions(set(EFFORTS))],
+        "effort": [StrOptions(set(EFFORTS)), Settings],
         "time_limit": [POSITIVE, None],
         "checkpoint": CHECKPOINT,
     }
@@ -142,7 +138,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         self,
         n_clusters: int | str = 10,
         *,
-        effort: str = "normal",
+        effort: str | Settings = "normal",
         time_limit: float | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         view_sizes: Any = None,
@@ -180,9 +176,9 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         rng: np.random.RandomState,
         reached: dict[str, Any] | None = None,
     ) -> Iterator[Iterate | Milestone]:
-        alignment, geometries = yield from align_steps(
-            views, pairs, self.effort, self.time_limit, rng, self.verbose, reached
-        )
+        settings = settings_of(self.effort)
+        problem = Problem(views, pairs, settings, self.time_limit, self.verbose)
+        alignment, geometries = yield from align_steps(problem, rng, reached)
         alignment = self._choose_template(alignment, views, pairs, rng)
         groups = [alignment, *alignment.others]
         matched = [matched_objects(group, self.n_clusters_) for group in groups]
@@ -233,7 +229,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         best = max(clear, key=lambda i: clear[i])
         if best == alignment.template:
             return alignment
-        return told_through(best, alignment, views, pairs)
+        return rebase(best, alignment, views, pairs)
 
     def _describe(
         self, state: State, views: Views, pairs: KnownPairs, seed: int

@@ -1,8 +1,8 @@
-"""Geometry of a view: what its rows look like to each other, on a scale of its own.
+"""Geometry of a view: its rows in principal directions, on a scale of its own.
 
 Nothing here looks at a second view. Columns are standardised and rows scaled to unit
-length, so that no view is heard louder than another; fifty principal directions keep
-what two views can share.
+length, so that no column and no row weighs more than another. The lengths are kept: in
+narrow tables they tell rows apart.
 """
 
 from typing import Any, NamedTuple
@@ -11,41 +11,34 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh
-from scipy.sparse.csgraph import shortest_path
 from scipy.sparse.linalg import LinearOperator, svds
-from sklearn.neighbors import kneighbors_graph
 
-from unaligned.kernels.scaling import unit_rows
-
-__all__ = ["Geometry", "by_rows", "read_geometry", "row_distances"]
+__all__ = ["Geometry", "by_rows", "read_geometry", "spread_of"]
 
 Array = NDArray[Any]
-
-N_DIRECTIONS = 50  # principal directions kept
-N_COARSE = 20  # of them, for the search
-# Share of the mean variance added to each variance before whitening.
-COARSE_RIDGE, FINE_RIDGE = 0.01, 0.03
 
 
 class Geometry(NamedTuple):
     """A view in its own principal directions (float32), and the way there."""
 
     points: Array
-    """Principal coordinates of the rows: (n, at most 50)."""
+    """Principal coordinates of the rows at unit length: (n, d)."""
+    lengths: Array
+    """Lengths of the standardised rows: (n,)."""
     mean: Array
     scale: Array
     center: Array
     directions: Array
 
-    @property
-    def coarse(self) -> Array:
-        """Leading coordinates, whitened: for the search."""
-        return whiten(self.points[:, :N_COARSE], COARSE_RIDGE)
+    def whitened(self, ridge: float) -> Array:
+        """Bring all directions near unit variance; weak ones stay a little weaker."""
+        whitened: Array = self.points / spread_of(self.points, ridge)
+        return whitened
 
-    @property
-    def fine(self) -> Array:
-        """All coordinates, whitened: for the last steps."""
-        return whiten(self.points, FINE_RIDGE)
+    def at_full_length(self) -> Array:
+        """Rows along the same directions, before they were scaled to unit length."""
+        rows: Array = self.lengths[:, None] * (self.points + self.center)
+        return rows
 
     def read(self, X: Any) -> Array:
         """Principal coordinates of new rows of the view."""
@@ -56,20 +49,14 @@ class Geometry(NamedTuple):
         return np.asarray(points, dtype=np.float32)
 
 
-def whiten(points: Array, ridge: float) -> Array:
-    """Bring all directions near unit variance; weak ones stay a little weaker."""
-    whitened: Array = points / spread_of(points, ridge)
-    return whitened
-
-
 def spread_of(points: Array, ridge: float) -> Array:
-    """Measure the spread of every direction, plus a share of the mean variance."""
+    """Root of the variance of every direction plus a share of the mean variance."""
     variance = points.var(axis=0)
     spread: Array = np.sqrt(variance + ridge * variance.mean())
     return np.where(spread > 0, spread, 1)
 
 
-def read_geometry(X: Any, rng: np.random.RandomState) -> Geometry:
+def read_geometry(X: Any, n_directions: int, rng: np.random.RandomState) -> Geometry:
     """Standardise columns, scale rows to unit length, find principal directions.
 
     No scaled copy of the view is made: a dense one is read block by block, a sparse one
@@ -78,19 +65,25 @@ def read_geometry(X: Any, rng: np.random.RandomState) -> Geometry:
     mean, deviation = column_moments(X)
     scale = np.where(deviation > 0, deviation, np.inf)
     if sparse.issparse(X):
-        center, directions = _read_sparse(X, mean, scale, rng)
+        center, directions = _read_sparse(X, mean, scale, n_directions, rng)
     else:
-        center, directions = _read_dense(X, mean, scale)
-    nowhere = np.empty((0, directions.shape[1]), dtype=np.float32)
-    geometry = Geometry(nowhere, mean, scale, center @ directions, directions)
+        center, directions = _read_dense(X, mean, scale, n_directions)
+    nowhere, nothing = np.empty((0, directions.shape[1])), np.empty(0)
+    center = center @ directions
+    geometry = Geometry(nowhere, nothing, mean, scale, center, directions)
     blocks = [geometry.read(X[block]) for block in _blocks(X)]
-    return geometry._replace(points=np.concatenate(blocks))
+    lengths = [row_lengths(X[block], mean, scale) for block in _blocks(X)]
+    return geometry._replace(
+        points=np.concatenate(blocks), lengths=np.concatenate(lengths)
+    )
 
 
-def _read_dense(X: Array, mean: Array, scale: Array) -> tuple[Array, Array]:
-    """Mean of the rows of unit length, and their principal directions."""
+def _read_dense(
+    X: Array, mean: Array, scale: Array, n_directions: int
+) -> tuple[Array, Array]:
+    """Mean of the rows at unit length, and their principal directions."""
     n, d = X.shape
-    wanted = max(1, min(N_DIRECTIONS, n - 1))
+    wanted = max(1, min(n_directions, n - 1))
     center = sum(_unit(X[block], mean, scale).sum(axis=0) for block in _blocks(X)) / n
     if by_rows(n, d):
         rows = _unit(X, mean, scale) - center
@@ -110,9 +103,9 @@ def by_rows(n: int, d: int) -> bool:
 
 
 def _read_sparse(
-    X: Any, mean: Array, scale: Array, rng: np.random.RandomState
+    X: Any, mean: Array, scale: Array, n_directions: int, rng: np.random.RandomState
 ) -> tuple[Array, Array]:
-    """Mean of the rows of unit length, and their principal directions.
+    """Mean of the rows at unit length, and their principal directions.
 
     Those rows are D (X S − 1 oᵀ), of which only X is ever there.
     """
@@ -121,7 +114,7 @@ def _read_sparse(
     inverse = 1 / row_lengths(X, mean, scale)
     center = (scaled.T @ inverse - inverse.sum() * offset) / n
     rows = _centred_rows(scaled, offset, inverse, center)
-    wanted = min(N_DIRECTIONS, n - 1, d)
+    wanted = min(n_directions, n - 1, d)
     if wanted >= min(n, d):
         table = rows @ np.eye(d)
         return center, leading_vectors(table.T @ table, max(wanted, 1))
@@ -194,26 +187,3 @@ def _centred_rows(scaled: Any, offset: Array, inverse: Array, center: Array) -> 
         return result
 
     return LinearOperator(scaled.shape, matvec=forward, rmatvec=backward)
-
-
-def row_distances(points: Array) -> Array:
-    """Distances between rows: hops along nearest neighbours plus angles, evenly.
-
-    Hops follow the shape of the data; angles in the leading directions tell near rows
-    apart. Each is divided by its spread, so that neither drowns the other.
-    """
-    m = len(points)
-    unit = unit_rows(points)
-    n_neighbors = min(15, max(5, m // 20), m - 1)
-    neighbors = kneighbors_graph(unit, n_neighbors, include_self=False)
-    hops = shortest_path(neighbors, directed=False, unweighted=True)
-    unreached = ~np.isfinite(hops)
-    hops[unreached] = 1.5 * hops[~unreached].max()
-    coarse = unit_rows(points[:, :N_COARSE])
-    angles = 1 - coarse @ coarse.T
-    distances: Array = hops / _spread(hops) + angles / _spread(angles)
-    return distances.astype(np.float32)
-
-
-def _spread(values: Array) -> float:
-    return float(values.std()) or 1.0

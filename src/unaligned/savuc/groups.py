@@ -1,6 +1,8 @@
 """Groups of aligned views: each is a view again, made of those of its members.
 
-What describes a group are the principal directions of its members side by side.
+Two views that are aligned describe their objects better together than apart. A group is
+described by the principal directions of its members side by side, and is searched and
+matched like a view.
 """
 
 from typing import Any, NamedTuple
@@ -8,85 +10,124 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unaligned.kernels.devices import Cores
 from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import KnownPairs
-from unaligned.savuc.geometry import N_DIRECTIONS, Geometry
-from unaligned.savuc.pairs_of_views import Known
+from unaligned.savuc.assign import Matching, match_rows
+from unaligned.savuc.config import Settings
+from unaligned.savuc.geometry import Geometry
+from unaligned.savuc.refine import Known
+from unaligned.savuc.search import PairFit, SearchView, prepare_view, refine_from
 
 __all__ = [
-    "N_BASE",
     "Group",
     "alone",
-    "is_thin",
-    "join_geometry",
+    "complete_group",
     "known_between",
     "merge",
     "plain",
     "restore",
-    "thin",
+    "thinned",
 ]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
-N_BASE = 6000  # rows that speak for a group while it grows, where there are many more
+N_THIN = 6000  # rows of a group while it grows, where there are many more: cost
 
 
 class Group(NamedTuple):
-    """Aligned views, told in the row order of the first of them."""
+    """Aligned views, in the row order of the first of them."""
 
     views: tuple[int, ...]
     rows: dict[int, Indices]
     """Row of each view beside every row of the first, -1 where there is none."""
     confidence: dict[int, Array]
     trust: dict[int, float]
-    geometry: Geometry
+    search_view: SearchView
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.search_view.whitened)
 
 
-def alone(view: int, geometry: Geometry) -> Group:
+def alone(view: int, search_view: SearchView) -> Group:
     """Make a group of one view."""
-    n = len(geometry.points)
+    n = len(search_view.whitened)
     return Group(
-        (view,), {view: np.arange(n)}, {view: np.ones(n)}, {view: 1.0}, geometry
+        (view,), {view: np.arange(n)}, {view: np.ones(n)}, {view: 1.0}, search_view
     )
 
 
 def plain(group: Group) -> dict[str, Any]:
-    """Give all of a group but its geometry, which follows from the rest."""
-    return {name: part for name, part in group._asdict().items() if name != "geometry"}
+    """Give all of a group but what the search uses, which follows from the rest."""
+    parts = group._asdict()
+    del parts["search_view"]
+    return parts
 
 
-def restore(parts: dict[str, Any], geometries: list[Geometry]) -> Group:
+def restore(
+    parts: dict[str, Any], search_views: list[SearchView], settings: Settings
+) -> Group:
     """Make a group of what `plain` gave of it."""
     views, rows = parts["views"], parts["rows"]
     if len(views) == 1:
-        return alone(views[0], geometries[views[0]])
-    return Group(**parts, geometry=join_geometry(views, rows, geometries))
+        return alone(views[0], search_views[views[0]])
+    joined = join_views(views, rows, search_views, settings)
+    return Group(**parts, search_view=joined)
 
 
-def thin(group: Group, known: Known, rng: np.random.RandomState) -> Group:
-    """Let a sample of rows speak for a group of many, half of it with known partners.
+def join_views(
+    views: tuple[int, ...],
+    rows: dict[int, Indices],
+    search_views: list[SearchView],
+    settings: Settings,
+) -> SearchView:
+    """Describe views whose rows are matched by common principal directions.
+
+    Rows of every member have unit length. Zeros, the mean, stand where a member has no
+    row.
+    """
+    parts = []
+    for i in views:
+        unit = unit_rows(search_views[i].geometry.points)
+        parts.append(np.where(rows[i][:, None] >= 0, unit[rows[i]], 0))
+    stacked = np.hstack(parts)
+    stacked -= stacked.mean(axis=0)
+    _, directions = np.linalg.eigh((stacked.T @ stacked).astype(np.float64))
+    directions = directions[:, ::-1][:, : settings.n_directions].astype(np.float32)
+    nothing = np.empty(0)
+    geometry = Geometry(
+        stacked @ directions, nothing, nothing, nothing, nothing, directions
+    )
+    # The rows that are drawn follow from the views, so that a group can be restored.
+    return prepare_view(geometry, settings, np.random.RandomState(views[0]))
+
+
+def thinned(
+    group: Group,
+    known: Known,
+    search_views: list[SearchView],
+    settings: Settings,
+    rng: np.random.RandomState,
+) -> Group:
+    """Represent a group of many rows by a sample, half of it with known partners.
 
     Matching all rows costs most, and is of use only when the group is complete.
     """
-    n = len(group.geometry.points)
-    if n <= 1.5 * N_BASE:
+    n = group.n_rows
+    if n <= 1.5 * N_THIN:
         return group
     drawn = rng.permutation(n)
     partnered = np.isin(drawn, known[0] if known else [])
-    first = drawn[partnered][: N_BASE // 2]
-    rest = drawn[~np.isin(drawn, first)][: N_BASE - len(first)]
+    first = drawn[partnered][: N_THIN // 2]
+    rest = drawn[~np.isin(drawn, first)][: N_THIN - len(first)]
     base = np.sort(np.concatenate([first, rest]))
-    return group._replace(
-        rows={i: rows[base] for i, rows in group.rows.items()},
-        confidence={i: sure[base] for i, sure in group.confidence.items()},
-        geometry=group.geometry._replace(points=group.geometry.points[base]),
-    )
-
-
-def is_thin(group: Group, geometries: list[Geometry]) -> bool:
-    """Whether rows of the first view are missing from a group."""
-    return len(group.geometry.points) < len(geometries[group.views[0]].points)
+    rows = {i: at[base] for i, at in group.rows.items()}
+    confidence = {i: sure[base] for i, sure in group.confidence.items()}
+    view = join_views(group.views, rows, search_views, settings)
+    return group._replace(rows=rows, confidence=confidence, search_view=view)
 
 
 def known_between(one: Group, other: Group, pairs: KnownPairs) -> Known:
@@ -96,7 +137,7 @@ def known_between(one: Group, other: Group, pairs: KnownPairs) -> Known:
         for j in other.views:
             rows_i, rows_j = pairs.between(i, j)
             places = np.column_stack(
-                [_places(one.rows[i], rows_i), _places(other.rows[j], rows_j)]
+                [places_of(one.rows[i], rows_i), places_of(other.rows[j], rows_j)]
             )
             found.append(places[(places >= 0).all(axis=1)])
     joined = np.concatenate(found)
@@ -106,7 +147,7 @@ def known_between(one: Group, other: Group, pairs: KnownPairs) -> Known:
     return (joined[:, 0], joined[:, 1]) if len(joined) else None
 
 
-def _places(rows: Indices, wanted: Indices) -> Indices:
+def places_of(rows: Indices, wanted: Indices) -> Indices:
     """Where the wanted rows stand in a list of rows, -1 for those that do not."""
     place = np.full(max(rows.max(initial=-1), wanted.max(initial=-1)) + 1, -1)
     matched = np.flatnonzero(rows >= 0)
@@ -117,36 +158,98 @@ def _places(rows: Indices, wanted: Indices) -> Indices:
 def merge(
     one: Group,
     other: Group,
-    partner: Indices,
-    confidence: Array,
-    trust: float,
-    geometries: list[Geometry],
+    fit: PairFit,
+    known: Known,
+    search_views: list[SearchView],
+    settings: Settings,
 ) -> Group:
-    """One group of two, in the row order of the first."""
-    rows, sure, faith = dict(one.rows), dict(one.confidence), dict(one.trust)
+    """Match the rows of two groups, and make one of them, in the order of the first."""
+    whitened = one.search_view.whitened, other.search_view.whitened
+    matching = match_rows(fit.cross, *whitened, settings, known)
+    rows, confidence, trust = dict(one.rows), dict(one.confidence), dict(one.trust)
+    partner = matching.partner
     for j in other.views:
-        beside = np.where(partner >= 0, other.rows[j][partner], -1)
-        rows[j] = beside
-        sure[j] = np.where(beside >= 0, confidence * other.confidence[j][partner], 0.0)
-        faith[j] = min(trust, other.trust[j]) if j != other.views[0] else trust
+        rows[j] = np.where(partner >= 0, other.rows[j][partner], -1)
+        sure = matching.confidence * other.confidence[j][partner]
+        confidence[j] = np.where(rows[j] >= 0, sure, 0.0)
+        trust[j] = min(fit.trust, other.trust[j])
     views = one.views + other.views
-    return Group(views, rows, sure, faith, join_geometry(views, rows, geometries))
+    joined = join_views(views, rows, search_views, settings)
+    return Group(views, rows, confidence, trust, joined)
 
 
-def join_geometry(
-    views: tuple[int, ...], rows: dict[int, Indices], geometries: list[Geometry]
-) -> Geometry:
-    """Put members side by side, rows at unit length, in common principal directions.
+def complete_group(
+    group: Group,
+    search_views: list[SearchView],
+    pairs: KnownPairs,
+    settings: Settings,
+    rng: np.random.RandomState,
+    cores: Cores,
+) -> Group:
+    """Match every member anew to all the others together, with all of their rows.
 
-    Where a member has no row, it says nothing: zeros are the mean.
+    Early members were matched when less was known, and rows may have been sampled.
     """
-    parts = [
-        np.where(rows[i][:, None] >= 0, unit_rows(geometries[i].points)[rows[i]], 0)
-        for i in views
-    ]
-    stacked = np.hstack(parts)
-    stacked -= stacked.mean(axis=0)
-    _, directions = np.linalg.eigh((stacked.T @ stacked).astype(np.float64))
-    directions = directions[:, ::-1][:, :N_DIRECTIONS].astype(np.float32)
-    nothing = np.empty(0)
-    return Geometry(stacked @ directions, nothing, nothing, nothing, directions)
+    if len(group.views) == 1:
+        return group
+    if group.n_rows < len(search_views[group.views[0]].whitened):
+        group = with_all_rows(group, search_views, pairs, settings, rng, cores)
+    if len(group.views) == 2:
+        return group
+    rows, confidence = dict(group.rows), dict(group.confidence)
+    for i in group.views[1:]:
+        others = tuple(j for j in group.views if j != i)
+        rest = join_views(others, rows, search_views, settings)
+        part = group._replace(views=others, rows=rows, search_view=rest)
+        known = known_between(part, alone(i, search_views[i]), pairs)
+        matching = match_again(
+            rest, search_views[i], rows[i], known, settings, rng, cores
+        )
+        if matching is not None:
+            rows[i], confidence[i] = matching
+    joined = join_views(group.views, rows, search_views, settings)
+    return group._replace(rows=rows, confidence=confidence, search_view=joined)
+
+
+def with_all_rows(
+    group: Group,
+    search_views: list[SearchView],
+    pairs: KnownPairs,
+    settings: Settings,
+    rng: np.random.RandomState,
+    cores: Cores,
+) -> Group:
+    """Match all rows of the members of a sampled group with those of the first."""
+    first = group.views[0]
+    whole = alone(first, search_views[first])
+    rows, confidence = dict(whole.rows), dict(whole.confidence)
+    for i in group.views[1:]:
+        sampled = np.full(whole.n_rows, -1, dtype=np.intp)
+        sampled[group.rows[first]] = group.rows[i]
+        known = pairs.between(first, i)
+        views = whole.search_view, search_views[i]
+        matching = match_again(*views, sampled, known, settings, rng, cores)
+        unmatched = Matching(sampled, np.zeros(len(sampled)))
+        rows[i], confidence[i] = unmatched if matching is None else matching
+    joined = join_views(group.views, rows, search_views, settings)
+    return group._replace(rows=rows, confidence=confidence, search_view=joined)
+
+
+def match_again(
+    one: SearchView,
+    other: SearchView,
+    partner: Indices,
+    known: Known,
+    settings: Settings,
+    rng: np.random.RandomState,
+    cores: Cores,
+) -> Matching | None:
+    """Refine a matching and match all rows by it; None where no row is matched."""
+    matched = np.flatnonzero(partner >= 0)
+    if not matched.size:
+        return None
+    products = one.whitened[matched].T @ other.whitened[partner[matched]]
+    cross, _ = refine_from(
+        products / len(matched), one, other, settings, rng, cores, known
+    )
+    return match_rows(cross, one.whitened, other.whitened, settings, known)

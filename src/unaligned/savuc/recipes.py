@@ -17,7 +17,7 @@ from sklearn.mixture import GaussianMixture
 
 from unaligned.base import cluster_rows
 from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.geometry import whiten
+from unaligned.savuc.geometry import spread_of
 from unaligned.savuc.predictability import Array, Labels, Portrait, leading, nearest
 from unaligned.savuc.shared_space import shared_directions
 
@@ -72,7 +72,7 @@ def fused_partitions(
             yield spectral(graph, n_clusters, rng)
         summed = sum(graph_of(look.near) for look in looks)
         yield from _both_spectral(summed, n_clusters, rng)
-    whitened = [whiten(p.standard.principal, SHARED_RIDGE) for p in portraits]
+    whitened = [p.standard.principal / spread_of(p.standard.principal, SHARED_RIDGE) for p in portraits]
     shared = shared_directions(whitened)
     common = shared.common * shared.weights
     yield from _round_clusters(unit_rows(common), n_clusters, rng)

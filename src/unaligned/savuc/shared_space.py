@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.alignment import Alignment
-from unaligned.savuc.geometry import FINE_RIDGE, Geometry, spread_of
-from unaligned.savuc.row_matching import match_rows
+from unaligned.savuc.assign import match_rows
+from unaligned.savuc.config import Settings
+from unaligned.savuc.geometry import Geometry, spread_of
 
 __all__ = [
     "Place",
@@ -96,7 +97,7 @@ def find_space(
         return SharedSpace({only: Place(bare[only], ones, np.diag(ones))}, {}), points[
             only
         ]
-    spread = {i: spread_of(points[i], FINE_RIDGE) for i in fused}
+    spread = {i: spread_of(points[i], Settings().ridge) for i in fused}
     there = {i: alignment.permutations[i] >= 0 for i in fused}
     # Where a view has no row it says nothing: zeros are the mean.
     beside = {
@@ -135,7 +136,7 @@ def align_new_rows(
         there = space.places[i].whitened(Xs[i])
         first = template < i
         cross = space.crosses[(template, i) if first else (i, template)]
-        matching = match_rows(cross if first else cross.T, here, there)
+        matching = match_rows(cross if first else cross.T, here, there, Settings())
         permutations.append(matching.partner)
         confidence.append(matching.confidence)
     shared = np.array([1.0, *(min(trust[template], trust[i]) for i in others)])

@@ -1,77 +1,221 @@
-"""Trust: the probability that an alignment is far better than chance."""
+"""Trust: evidence from rows and directions that were not used to find a match.
 
-from itertools import combinations
-from typing import Any
+Refinement raises the score of any matching, right or wrong, so the score tells little.
+The test holds out rows and directions. Canonical directions are learned again without
+the held-out rows; along one half of them, a held-out row finds its partner among the
+held-out rows of the other view; the other half tells whether the partner is more alike
+than the runners-up, beyond what their closeness in the first half explains. A partner
+of the same object is. A row that merely lies at the same place of a similar shape is
+not.
+
+Wrong matchings with the same evidence exist where views are symmetric or rows are few.
+So matchings from random starts are refined and tested the same way, and only what
+exceeds them counts.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["OF_OBJECTS", "agreement", "is_confirmed", "trust_in"]
+from unaligned.kernels.scaling import unit_rows
+from unaligned.savuc.assign import mutual_partners
+from unaligned.savuc.config import Settings
+from unaligned.savuc.refine import (
+    directions_of,
+    hard_cycle,
+    join_rows,
+    refine,
+    soft_cycle,
+)
+
+__all__ = ["Evidence", "agreement", "held_out_evidence", "rival_evidence", "trust_in"]
 
 Array = NDArray[Any]
+Indices = NDArray[np.intp]
 
-# The gain at which an alignment is as likely right as wrong, by number of rows, and how
-# sharply it turns: above what unrelated views reach, below what right matches do
-# (benchmarks/trust.py; docs/study.md has the figures). Between them lie rows that
-# describe different objects of the same classes.
-N_ROWS = (200, 300, 1200)
-TURNING_POINTS = (0.13, 0.105, 0.12)
-SHARPNESS = 0.006
-# No wrong match comes near this gain. Below it, some pass the turning point (0.17
-# between two views of ProteinFold, which has 66 pairs of views), but each search in its
-# own way: they agree by 0.12 on average, and by 0.38 at most. Where they are right, by
-# 0.9 if they find the same objects, and by 0.4, all of them, if the same classes.
-CLEAR_GAIN = 0.22
-OF_ONE_RESULT = 0.6
-ENOUGH_IN_COMMON = 0.3
-# From here on, gains are those of rows that describe the same objects. Below may lie
-# those of different objects of the same classes (0.22 at most).
-OF_OBJECTS = 0.3
-UNCONFIRMED = 0.3  # trust, at most, in what one search found and no other
+N_ERRORS = 2  # standard errors below the mean: a lower bound of about 97.5 %
+FEWEST_TESTED = 3  # mutual best pairs that a mean and a slope are taken of
+SAME = 0.5  # cosine of cross-correlations from which two matchings are one
 
 
-def trust_in(gain: float, n_rows: int, confirmed: bool = True) -> float:
-    """Probability that views whose score exceeds the null by ``gain`` are aligned.
+class Evidence(NamedTuple):
+    """How much more alike partners are, in held-out directions, than runners-up."""
 
-    ``confirmed`` tells whether a second search came to the same result; it matters
-    where the gain is not clear.
+    mean: float
+    error: float
+    """Standard error of the mean over rows."""
 
-    Examples
-    --------
-    >>> round(trust_in(0.4, 2000), 2), round(trust_in(0.02, 2000), 2)
-    (1.0, 0.0)
-    >>> round(trust_in(0.15, 2000), 2), round(trust_in(0.15, 2000, False), 2)
-    (0.99, 0.3)
-    """
-    turning = np.interp(n_rows, N_ROWS, TURNING_POINTS)
-    trust = float(expit((gain - turning) / SHARPNESS))
-    return trust if confirmed or gain >= CLEAR_GAIN else min(trust, UNCONFIRMED)
+    @property
+    def bound(self) -> float:
+        """What the mean exceeds, as far as its error tells."""
+        return self.mean - N_ERRORS * self.error
 
 
-def is_confirmed(crosses: list[Array]) -> bool:
-    """Whether searches came to the same result, given the best one's first.
+NOTHING = Evidence(0.0, np.inf)
 
-    One other is enough where it is all but the same; otherwise two others must have
-    something in common with it, and with each other.
+
+def trust_in(evidence: Evidence, rivals: list[Evidence], settings: Settings) -> float:
+    """Probability that a matching is right, by its excess over the best rival.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> one, other = np.eye(3), np.diag([1.0, -1, 1])
-    >>> is_confirmed([one, one]), is_confirmed([one, other])
-    (True, False)
-    >>> is_confirmed([one, other, other])
+    >>> clear, vague = Evidence(0.3, 0.01), Evidence(0.1, 0.05)
+    >>> round(trust_in(clear, [], Settings()), 2)
+    1.0
+    >>> trust_in(vague, [], Settings()) < 0.5 > trust_in(clear, [clear], Settings())
     True
     """
-    best, *others = crosses
-    if any(agreement(best, other) > OF_ONE_RESULT for other in others):
-        return True
-    pairs = [agreement(*pair) for pair in combinations(crosses, 2)]
-    return len(others) > 1 and float(np.mean(pairs)) > ENOUGH_IN_COMMON
+    best_rival = max([0.0, *(rival.mean for rival in rivals)])
+    excess = evidence.bound - best_rival
+    return float(expit((excess - settings.turning_point) / settings.sharpness))
+
+
+def held_out_evidence(
+    one: Array,
+    other: Array,
+    partner: Indices,
+    settings: Settings,
+    rng: np.random.RandomState,
+) -> Evidence:
+    """Test a matching of two whitened views on held-out rows and directions.
+
+    Parameters
+    ----------
+    one, other : ndarray of shape (n, d) and (m, e)
+    partner : ndarray of shape (n,)
+        Row of ``other`` beside every row of ``one``; -1: none.
+    settings : Settings
+    rng : RandomState
+
+    Returns
+    -------
+    Evidence
+        After one fold where that one speaks against the matching.
+    """
+    rows = distinct_pairs(one, other, partner)
+    rows = np.sort(rng.permutation(rows)[: settings.n_tested])
+    one, other = one[rows], other[partner[rows]]
+    fold_of = rng.permutation(len(rows)) % settings.n_folds
+    sums, counts = np.zeros(len(rows)), np.zeros(len(rows))
+    for fold in range(settings.n_folds):
+        test, learn = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
+        if min(len(test), len(learn)) <= settings.n_runners_up:
+            return NOTHING
+        cross = learn_again(one[learn], other[learn], settings)
+        for tested, gain in tested_gains(
+            cross, one[test], other[test], settings, rng
+        ):
+            sums[test[tested]] += gain
+            counts[test[tested]] += 1
+        if fold == 0 and sums.sum() <= 0:
+            break
+    return weighted_mean(sums, counts)
+
+
+def distinct_pairs(one: Array, other: Array, partner: Indices) -> Indices:
+    """Matched rows, one of each set of equal ones: equal rows have no one partner."""
+    rows = np.flatnonzero(partner >= 0)
+    for view, rows_of in ((one, lambda rows: rows), (other, lambda rows: partner[rows])):
+        first = np.unique(view[rows_of(rows)], axis=0, return_index=True)[1]
+        rows = rows[np.sort(first)]
+    return rows
+
+
+def learn_again(one: Array, other: Array, settings: Settings) -> Array:
+    """Cross-correlation of matched rows, refined until it forgets who was left out.
+
+    It starts from few directions at high temperature, and rows may change partners.
+    """
+    rows = join_rows(one, other)
+    cross = one.T @ other / len(one)
+    n_directions, temperature, n_rounds = settings.schedule[0]
+    warm = ((n_directions, temperature, 2 * n_rounds), *settings.schedule)
+    return hard_cycle(soft_cycle(cross, rows, settings, warm), rows, settings)
+
+
+def tested_gains(
+    cross: Array,
+    one: Array,
+    other: Array,
+    settings: Settings,
+    rng: np.random.RandomState,
+) -> list[tuple[Indices, Array]]:
+    """Rows with a mutual best partner, and how much more alike it is, split by split.
+
+    Of every two consecutive canonical directions one goes to the half that finds
+    partners, the other to the half that judges them.
+    """
+    to_one, to_other, correlations = directions_of(cross, settings.schedule[-1][0])
+    A, B = one @ (to_one * correlations), other @ (to_other * correlations)
+    r = len(correlations)
+    found = []
+    for _ in range(settings.n_splits):
+        first = rng.randint(2, size=(r + 1) // 2)
+        half = np.column_stack([first, 1 - first]).ravel()[:r].astype(bool)
+        for finding in (half, ~half):
+            if 0 < finding.sum() < r:
+                found.append(gains_of_split(A, B, finding, settings.n_runners_up))
+    return found
+
+
+def gains_of_split(
+    A: Array, B: Array, finding: NDArray[np.bool_], n_runners_up: int
+) -> tuple[Indices, Array]:
+    """Gains of partners over runners-up in the directions that did not find them."""
+    near = unit_rows(A[:, finding]) @ unit_rows(B[:, finding]).T
+    ranked = np.argsort(-near, axis=1, kind="stable")[:, : n_runners_up + 1]
+    mutual = near.argmax(axis=0)[ranked[:, 0]] == np.arange(len(A))
+    tested = np.flatnonzero(mutual)
+    if len(tested) < FEWEST_TESTED:
+        return np.empty(0, dtype=np.intp), np.empty(0)
+    ranked = ranked[tested]
+    near = np.take_along_axis(near[tested], ranked, axis=1)
+    judges = unit_rows(A[:, ~finding])[tested], unit_rows(B[:, ~finding])[ranked]
+    alike = np.einsum("id,ikd->ik", *judges)
+    # Among runners-up, likeness rises with closeness: so much of it is no evidence.
+    centred = near[:, 1:] - near[:, 1:].mean(axis=1, keepdims=True)
+    slope = np.vdot(centred, alike[:, 1:]) / max(np.vdot(centred, centred), 1e-12)
+    residual = alike - max(float(slope), 0.0) * near
+    return tested, residual[:, 0] - residual[:, 1:].mean(axis=1)
+
+
+def weighted_mean(sums: Array, counts: Array) -> Evidence:
+    """Mean over rows, each with as much weight as it was tested, and its error."""
+    tested = counts > 0
+    if tested.sum() < FEWEST_TESTED:
+        return NOTHING
+    values, weights = sums[tested] / counts[tested], counts[tested] / counts.sum()
+    mean = float(weights @ values)
+    error = np.sqrt(np.sum((weights * (values - mean)) ** 2))
+    return Evidence(mean, float(error))
+
+
+def rival_evidence(
+    one: Array,
+    other: Array,
+    cross: Array,
+    settings: Settings,
+    rng: np.random.RandomState,
+) -> Evidence:
+    """Evidence of a matching from a random start, refined and tested the same way.
+
+    One that comes to the matching that is tested is no rival of it.
+    """
+    one, other = (
+        rows[rng.permutation(len(rows))[: settings.n_tested]] for rows in (one, other)
+    )
+    n, rows = min(len(one), len(other)), join_rows(one, other)
+    start = soft_cycle(one[:n].T @ other[:n] / n, rows, settings)
+    reached, _ = refine(start, lambda _: rows, settings)
+    if agreement(reached, cross) > SAME:
+        return NOTHING
+    partner = mutual_partners(reached, one, other, settings)
+    return held_out_evidence(one, other, partner, settings, rng)
 
 
 def agreement(one: Array, other: Array) -> float:
-    """Cosine of two cross-correlations of the same views; 0 where one is nothing."""
+    """Cosine of two cross-correlations of the same views; 0 where one is zero."""
     lengths = np.linalg.norm(one) * np.linalg.norm(other)
     return float(np.vdot(one, other) / (lengths or np.inf))

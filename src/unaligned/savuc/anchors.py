@@ -1,0 +1,170 @@
+"""Anchors: a few dozen points that stand for a view in the search.
+
+Distances within a view are the same in every view of the same objects, up to noise; the
+search couples anchors so that distances agree. Anchors are centres of k-means; single
+rows, where rows are few; and the longest rows, where columns are few and rows fill
+space evenly, so that centres lie anywhere. Every anchor has a signature: the quantiles
+of its distances to all rows. It needs no correspondence, and tells where to start.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import shortest_path
+from sklearn.cluster import KMeans
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.neighbors import kneighbors_graph
+
+from unaligned.kernels.scaling import unit_rows
+from unaligned.savuc.config import Settings
+from unaligned.savuc.geometry import Geometry, spread_of
+
+__all__ = [
+    "Anchors",
+    "Sketch",
+    "centres",
+    "extremes",
+    "single_rows",
+    "sketch_view",
+]
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+
+EXTREME_RIDGE = 0.1  # noise directions of a narrow table must not decide who is far out
+
+
+class Sketch(NamedTuple):
+    """Sampled rows of a view, the distances between them, and their signatures."""
+
+    rows: Indices
+    distances: Array
+    signatures: Array
+
+
+class Anchors(NamedTuple):
+    """Points that stand for a view."""
+
+    distances: Array
+    """Between anchors, over their mean: (K, K)."""
+    masses: Array
+    """Share of the rows that each stands for: (K,)."""
+    means: Array
+    """Mean of their whitened rows: (K, d)."""
+    signatures: Array
+    """Mean of their rows' signatures: (K, q)."""
+
+
+def sketch_view(
+    geometry: Geometry, settings: Settings, rng: np.random.RandomState
+) -> Sketch:
+    """Draw rows of a view and measure the distances between them."""
+    drawn = rng.permutation(len(geometry.points))[: settings.n_sketched]
+    rows = np.sort(drawn)
+    points = geometry.points[rows]
+    distances = row_distances(points, settings)
+    leading = cosine_distances(points[:, : settings.n_leading])
+    scales = distances, leading, cosine_distances(points)
+    signatures = [quantiles(scale, settings.n_quantiles) for scale in scales]
+    return Sketch(rows, distances, ranks(np.hstack(signatures)))
+
+
+def cosine_distances(points: Array) -> Array:
+    """One minus the cosine of every two rows."""
+    unit = unit_rows(points)
+    return np.asarray(1 - unit @ unit.T)
+
+
+def row_distances(points: Array, settings: Settings) -> Array:
+    """Distances between rows: hops along nearest neighbours plus cosine distances.
+
+    Hops follow the shape of the data; cosines in the leading directions tell near rows
+    apart. Each is divided by its standard deviation, so that they count the same.
+    """
+    m = len(points)
+    n_neighbors = min(settings.n_neighbors, max(5, m // 20), m - 1)
+    graph = kneighbors_graph(unit_rows(points), n_neighbors, include_self=False)
+    hops = shortest_path(graph, directed=False, unweighted=True)
+    unreached = ~np.isfinite(hops)
+    hops[unreached] = 1.5 * hops[~unreached].max()  # farther than what is reached
+    cosine = cosine_distances(points[:, : settings.n_leading])
+    distances: Array = hops / (hops.std() or 1.0) + cosine / (cosine.std() or 1.0)
+    return distances.astype(np.float32)
+
+
+def quantiles(distances: Array, n_quantiles: int) -> Array:
+    """Quantiles of every row's distances, evenly spaced in the log of their order."""
+    n = distances.shape[1]
+    order = np.geomspace(1 / n, 1, n_quantiles) * (n - 1)
+    return np.sort(distances, axis=1)[:, order.round().astype(int)]
+
+
+def ranks(values: Array) -> Array:
+    """Rank of every entry in its column, from −½ to ½: the same scale in all views."""
+    ranked = values.argsort(axis=0).argsort(axis=0) / max(len(values) - 1, 1) - 0.5
+    return np.asarray(ranked, dtype=np.float32)
+
+
+def single_rows(
+    whitened: Array,
+    sketch: Sketch,
+    settings: Settings,
+    rng: np.random.RandomState,
+) -> Anchors:
+    """Take sampled rows themselves as anchors."""
+    chosen = np.sort(rng.permutation(len(sketch.rows))[: settings.n_singles])
+    distances = sketch.distances[np.ix_(chosen, chosen)]
+    return Anchors(
+        distances / (distances.mean() or 1.0),
+        np.full(len(chosen), 1 / len(chosen), dtype=np.float32),
+        whitened[sketch.rows[chosen]],
+        sketch.signatures[chosen],
+    )
+
+
+def centres(
+    geometry: Geometry,
+    whitened: Array,
+    sketch: Sketch,
+    settings: Settings,
+    rng: np.random.RandomState,
+) -> Anchors:
+    """Sum up the sampled rows by k-means; another random state gives other anchors."""
+    points = geometry.points[sketch.rows, : settings.n_leading]
+    n_distinct = len(np.unique(points, axis=0))
+    n_centres = min(max(2, min(settings.n_centres, len(points) // 5)), n_distinct)
+    seed = rng.randint(2**31 - 1)
+    kmeans = KMeans(n_centres, n_init=1, max_iter=30, random_state=seed)
+    owner = np.unique(kmeans.fit_predict(points), return_inverse=True)[1]
+    sizes = np.bincount(owner).astype(np.float32)
+    averaging = np.zeros((len(points), len(sizes)), dtype=np.float32)
+    averaging[np.arange(len(points)), owner] = 1 / sizes[owner]
+    distances = averaging.T @ sketch.distances @ averaging
+    return Anchors(
+        distances / (distances.mean() or 1.0),
+        sizes / sizes.sum(),
+        averaging.T @ whitened[sketch.rows],
+        averaging.T @ sketch.signatures,
+    )
+
+
+def extremes(geometry: Geometry, whitened: Array, settings: Settings) -> Anchors:
+    """Take the rows farthest from the mean as anchors, at their full length.
+
+    They are the same objects in both views, mostly: lengths of whitened rows do not
+    change under rotation.
+    """
+    rows = geometry.at_full_length()
+    rows = (rows - rows.mean(axis=0)) / spread_of(rows, EXTREME_RIDGE)
+    lengths = np.linalg.norm(rows, axis=1)
+    chosen = np.argsort(-lengths, kind="stable")[: settings.n_extremes]
+    distances = euclidean_distances(rows[chosen]).astype(np.float32)
+    to_all = quantiles(euclidean_distances(rows[chosen], rows), settings.n_quantiles)
+    own = np.repeat(lengths[chosen, None], settings.n_quantiles // 4, axis=1)
+    return Anchors(
+        distances / (distances.mean() or 1.0),
+        np.full(len(chosen), 1 / len(chosen), dtype=np.float32),
+        whitened[chosen],
+        ranks(np.hstack([to_all, own])),
+    )

@@ -1,0 +1,141 @@
+"""Partners for all rows of two views, from their canonical directions."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from unaligned.kernels.matching import invert, match_greedy
+from unaligned.savuc.config import Settings
+from unaligned.savuc.refine import (
+    Known,
+    Plan,
+    along_directions,
+    join_rows,
+    mutual_best,
+    plan_rows,
+    soft_cycle,
+)
+
+__all__ = ["Matching", "match_rows", "mutual_partners"]
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+
+N_PLANNED = 50  # rounds of Sinkhorn of the last plan
+MOST_CORRELATED = 0.98  # keeps c / (1 − c²) finite
+MOST_ASSIGNED = 3000  # rows left over that one dense assignment takes
+
+
+class Matching(NamedTuple):
+    """Partner of every row of the first view (-1: none) and its confidence."""
+
+    partner: Indices
+    confidence: Array
+
+    def reversed(self, n_rows: int) -> "Matching":
+        """Matching of the second view's rows, of which there are so many."""
+        partner = invert(self.partner, n_rows)
+        confidence = np.where(partner >= 0, self.confidence[partner], 0.0)
+        return Matching(partner, confidence)
+
+
+def match_rows(
+    cross: Array, one: Array, other: Array, settings: Settings, known: Known = None
+) -> Matching:
+    """Match all rows of two whitened views one to one, as far as both have rows.
+
+    Mutual best pairs of Sinkhorn's plan first, then the rest by assignment. Confidence
+    is the probability, under the plan, that either row's partner is the other.
+    """
+    rows = join_rows(one, other, known)
+    if not (len(rows.one) and len(rows.other)):
+        unmatched = np.full(len(rows.one), -1, dtype=np.intp)
+        return with_known(unmatched, np.zeros(len(unmatched)), one, other, known)
+    n_directions, temperature, _ = settings.schedule[-1]
+    if max(len(rows.one), len(rows.other)) > settings.n_dense:
+        # The directions come from a sample; all rows give better ones.
+        cross = soft_cycle(cross, rows, settings, ((n_directions, temperature, 2),))
+    for _ in range(2):  # the first matching gives better correlations
+        A, B = along_directions(cross, rows, n_directions, likelihood_weights)
+        plan = plan_rows(A, B, temperature, N_PLANNED, settings)
+        partner = np.full(len(A), -1, dtype=np.intp)
+        picked, partners = mutual_best(plan)
+        partner[picked] = partners
+        partner = assign_rest(partner, A, B)
+        matched = np.flatnonzero(partner >= 0)
+        pairs = rows.one[matched].T @ rows.other[partner[matched]] / len(matched)
+        cross = rows.fixed + rows.share * pairs
+    return with_known(partner, plan_confidence(plan, partner), one, other, known)
+
+
+def mutual_partners(cross: Array, one: Array, other: Array, settings: Settings) -> Indices:
+    """Partner of every row that has a mutual best one, -1 elsewhere."""
+    n_directions, temperature, _ = settings.schedule[-1]
+    rows = join_rows(one, other)
+    A, B = along_directions(cross, rows, n_directions, likelihood_weights)
+    partner = np.full(len(A), -1, dtype=np.intp)
+    picked, partners = mutual_best(plan_rows(A, B, temperature, N_PLANNED, settings))
+    partner[picked] = partners
+    return partner
+
+
+def likelihood_weights(correlations: Array) -> Array:
+    """Weights of canonical directions in the likelihood ratio of a match to none.
+
+    Of Gaussian rows with correlation c, the product of two coordinates counts
+    c / (1 − c²); its root is given to either side.
+    """
+    c = np.minimum(correlations, np.float32(MOST_CORRELATED))
+    weights: Array = np.sqrt(c / (1 - c**2))
+    return weights
+
+
+def plan_confidence(plan: Plan, partner: Indices) -> Array:
+    """Geometric mean of the two conditional probabilities of a match under a plan."""
+    weights = plan.kernel * plan.v
+    to_other = weights.sum(axis=1)
+    to_one = plan.u @ plan.kernel
+    matched = np.flatnonzero(partner >= 0)
+    at = partner[matched]
+    weight = np.asarray(plan.kernel[matched, at]).ravel()
+    forward = weight * plan.v[at] / np.maximum(to_other[matched], 1e-30)
+    backward = weight * plan.u[matched] / np.maximum(to_one[at], 1e-30)
+    confidence = np.zeros(len(partner))
+    confidence[matched] = np.sqrt(np.clip(forward * backward, 0, 1))
+    return confidence
+
+
+def assign_rest(partner: Indices, A: Array, B: Array) -> Indices:
+    """Match what is left over one to one; the shorter side leaves no row out."""
+    left = np.flatnonzero(partner < 0)
+    right = np.setdiff1d(np.arange(len(B)), partner)
+    if not (left.size and right.size):
+        return partner
+    if max(left.size, right.size) <= MOST_ASSIGNED:
+        chosen, columns = linear_sum_assignment(-(A[left] @ B[right].T))
+        partner[left[chosen]] = right[columns]
+    elif left.size <= right.size:
+        partner[left] = right[match_greedy(A[left], B[right])]
+    else:
+        partner[left[match_greedy(B[right], A[left])]] = right
+    return partner
+
+
+def with_known(
+    partner: Indices, confidence: Array, one: Array, other: Array, known: Known
+) -> Matching:
+    """Put the free rows back among the known ones, which are certain."""
+    if known is None or known[0].size == 0:
+        return Matching(partner, confidence)
+    rows, partners = known
+    free_one = np.delete(np.arange(len(one)), rows)
+    free_other = np.delete(np.arange(len(other)), partners)
+    whole = np.full(len(one), -1, dtype=np.intp)
+    sure = np.zeros(len(one))
+    whole[rows], sure[rows] = partners, 1.0
+    matched = partner >= 0
+    whole[free_one[matched]] = free_other[partner[matched]]
+    sure[free_one] = confidence
+    return Matching(whole, sure)

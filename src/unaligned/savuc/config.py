@@ -1,0 +1,126 @@
+"""Settings of SAVuC's search and of its test: every figure of the method, in one place.
+
+Where a figure comes from stands beside it:
+
+- *cost*: it bounds time or memory; more is slower and no worse.
+- *custom*: what the field commonly takes, never varied by us.
+- *ablation*: half and double of it were compared on the development datasets, and
+  differ by less than their standard error (``python -m benchmarks.ablation``).
+- *calibrated*: fitted on the development datasets of ``benchmarks/split.py``, reported
+  on the checking ones (``python -m benchmarks.trust``).
+"""
+
+from dataclasses import dataclass, replace
+
+__all__ = ["EFFORTS", "Settings", "settings_of"]
+
+Step = tuple[int, float, int]  # directions, temperature, rounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How SAVuC aligns two views.
+
+    ``effort=`` of `unaligned.SAVuC` and `unaligned.align` takes one of these where none
+    of its three words will do.
+
+    Examples
+    --------
+    >>> from unaligned.savuc.config import EFFORTS
+    >>> EFFORTS["quick"].n_starts < EFFORTS["thorough"].n_starts
+    True
+    """
+
+    # Coordinates of a view
+    n_directions: int = 50
+    """Principal directions that are kept. Custom."""
+    n_leading: int = 20
+    """Of them, those that distances and centres are computed in. Ablation."""
+    ridge: float = 0.03
+    """Share of the mean variance added to each variance before whitening. Ablation."""
+
+    # What the search knows of a view
+    n_sketched: int = 1000
+    """Rows between which distances are computed. Cost."""
+    n_neighbors: int = 15
+    """Neighbours in the graph whose hops are distances. Custom."""
+    n_quantiles: int = 32
+    """Quantiles of its distances that a row's signature has. Ablation."""
+
+    # Couplings of anchors
+    n_centres: int = 60
+    """Anchors that are centres of k-means. Ablation."""
+    n_singles: int = 400
+    """Anchors that are single rows, where rows are at most twice as many. Cost."""
+    n_extremes: int = 40
+    """Anchors that are the longest rows, where columns are few. Ablation."""
+    n_starts: int = 40
+    """Couplings of centres that the search starts from. Cost."""
+    n_generations: int = 2
+    """How often couplings are recombined. Cost."""
+    n_candidates: int = 2
+    """Couplings of centres that are carried over to rows. Cost."""
+    n_searches: int = 1
+    """How often the search is repeated with other centres. Cost."""
+    keeping_temperature: float = 0.02
+    """Of Gromov–Wasserstein steps. Ablation."""
+    learning_temperature: float = 0.05
+    """Of self-learning on anchors, and of signatures. Ablation."""
+    n_correlations: int = 10
+    """Canonical correlations whose sum is the fitness of a coupling. Ablation."""
+
+    # Refinement on rows
+    n_refined: int = 1500
+    """Rows of a view that take part in the plans of a search. Cost."""
+    schedule: tuple[Step, ...] = (
+        (10, 0.05, 3),
+        (20, 0.03, 3),
+        (30, 0.03, 3),
+        (40, 0.02, 3),
+    )
+    """Directions, temperature and rounds of a soft cycle, step by step. Ablation."""
+    hard_share: float = 0.7
+    """Share of the mutual best pairs, the surest, that a hard cycle keeps. Ablation."""
+    least_gain: float = 0.003
+    """Relative gain of the score per cycle below which refinement ends. Cost."""
+
+    # Test
+    n_tested: int = 700
+    """Matched rows that the test looks at. Cost."""
+    n_folds: int = 5
+    """Folds of held-out rows. Custom."""
+    n_splits: int = 4
+    """Random splits of the directions, each used both ways. Cost."""
+    n_runners_up: int = 5
+    """Candidates that a partner is compared with. Ablation."""
+    n_rivals: int = 3
+    """Matchings from random starts that must not be as good. Cost."""
+    turning_point: float = 0.1
+    """Excess evidence at which a matching is as likely right as wrong. Calibrated."""
+    sharpness: float = 0.02
+    """Change of the excess that changes the odds of trust by e. Calibrated."""
+
+    # Matching of all rows
+    n_dense: int = 4500
+    """Rows of a plan that is kept as a dense matrix. Cost."""
+    n_near: int = 32
+    """Pairs of every row, from either side, that a sparse plan keeps. Cost."""
+
+
+NORMAL = Settings()
+EFFORTS = {
+    "quick": replace(NORMAL, n_starts=20, n_generations=0),
+    "normal": NORMAL,
+    "thorough": replace(NORMAL, n_starts=80, n_generations=6, n_searches=4),
+}
+
+
+def settings_of(effort: str | Settings) -> Settings:
+    """Settings that a word stands for, or those given.
+
+    Examples
+    --------
+    >>> settings_of("normal") == settings_of(Settings())
+    True
+    """
+    return EFFORTS[effort] if isinstance(effort, str) else effort

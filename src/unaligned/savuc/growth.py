@@ -1,0 +1,245 @@
+"""Groups of aligned views, grown by one search after the other.
+
+Problem: views, known pairs, settings. State: groups of views and the pairs of groups
+that were searched. One step: search one pair of groups, and merge them where the result
+is trusted.
+"""
+
+import time
+from collections.abc import Generator
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unaligned.alignment import TRUSTED
+from unaligned.checkpoints import Milestone
+from unaligned.kernels.devices import Cores, spawn
+from unaligned.known_pairs import KnownPairs
+from unaligned.progress import say
+from unaligned.savuc.config import Settings
+from unaligned.savuc.geometry import Geometry, read_geometry
+from unaligned.savuc.groups import (
+    Group,
+    alone,
+    complete_group,
+    known_between,
+    merge,
+    plain,
+    restore,
+    thinned,
+)
+from unaligned.savuc.search import SearchView, prepare_view, search_pair
+from unaligned.views import Views, label
+
+__all__ = ["Grown", "Problem", "grow_groups"]
+
+Tried = tuple[tuple[int, ...], tuple[int, ...]]
+"""The views of two groups that were searched."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be aligned, and how."""
+
+    views: Views
+    pairs: KnownPairs
+    settings: Settings
+    time_limit: float | None = None
+    verbose: int = 0
+
+    def __post_init__(self) -> None:
+        for name, n in zip(self.views.names, self.views.n_rows, strict=True):
+            if n < 2:
+                raise ValueError(
+                    f"{label(name)} has n_samples={n}: a row has no place "
+                    "among others where there are no others. Bring two or more."
+                )
+
+    def tell(self, one: Group, other: Group, what: str) -> None:
+        """Print what is being done to two groups."""
+        if self.verbose:
+            names = [
+                " + ".join(self.views.names[i] for i in group.views)
+                for group in (one, other)
+            ]
+            say(f"[align] views {names[0]} and {names[1]}: {what}")
+
+
+@dataclass
+class State:
+    """Groups that were found so far, and what was searched."""
+
+    groups: list[Group]
+    rng: np.random.RandomState
+    first: dict[Tried, float] = field(default_factory=dict)
+    """Trust after the first search of two groups, a quick one."""
+    second: list[Tried] = field(default_factory=list)
+    """Groups that were searched again, thoroughly."""
+    best: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Largest trust that any search had in each view."""
+
+
+class Candidate(NamedTuple):
+    """Two groups to be searched next, and how."""
+
+    one: Group
+    other: Group
+    settings: Settings
+    again: bool
+
+    @property
+    def views(self) -> Tried:
+        """Views of both."""
+        return self.one.views, self.other.views
+
+
+class Grown(NamedTuple):
+    """What the search found."""
+
+    groups: list[Group]
+    """Largest first."""
+    best: NDArray[np.float64]
+    """Largest trust that any search had in each view."""
+    geometries: list[Geometry]
+
+
+def grow_groups(
+    problem: Problem,
+    rng: np.random.RandomState,
+    reached: dict[str, Any] | None = None,
+) -> Generator[Milestone, None, Grown]:
+    """Search pairs of groups until none is left, with a milestone after every one.
+
+    ``reached`` is the state of a milestone to go on from, with its random numbers.
+    """
+    settings, pairs, cores = problem.settings, problem.pairs, Cores()
+    limit = problem.time_limit
+    deadline = np.inf if limit is None else time.monotonic() + limit
+    start = deepcopy(rng) if reached is None else reached["start"]
+    with cores.busy():
+        draws = spawn(rng if reached is None else deepcopy(start), len(problem.views))
+        geometries, search_views = read_views(problem, draws, cores)
+    state = first_state(search_views, rng)
+    if reached is not None:
+        state = restore_state(reached, search_views, settings)
+    while (candidate := next_candidate(state, settings)) is not None:
+        if state.first and time.monotonic() > deadline:
+            break
+        with cores.busy():
+            search_step(state, candidate, problem, search_views, cores)
+        yield Milestone({**plain_state(state), "start": start})
+    with cores.busy():
+        groups = [
+            complete_group(group, search_views, pairs, settings, state.rng, cores)
+            for group in state.groups
+        ]
+    groups.sort(key=lambda group: (-len(group.views), group.views))
+    return Grown(groups, state.best, geometries)
+
+
+def read_views(
+    problem: Problem, draws: list[np.random.RandomState], cores: Cores
+) -> tuple[list[Geometry], list[SearchView]]:
+    """Principal coordinates of every view, and what the search uses of it."""
+    settings = problem.settings
+
+    def read(X: Any, rng: np.random.RandomState) -> Geometry:
+        return read_geometry(X, settings.n_directions, rng)
+
+    def prepare(geometry: Geometry, rng: np.random.RandomState) -> SearchView:
+        return prepare_view(geometry, settings, rng)
+
+    geometries = cores.map(read, problem.views.arrays, draws)
+    return geometries, cores.map(prepare, geometries, draws)
+
+
+def first_state(search_views: list[SearchView], rng: np.random.RandomState) -> State:
+    """Every view is a group of its own."""
+    groups = [alone(i, view) for i, view in enumerate(search_views)]
+    return State(groups, rng, best=np.zeros(len(groups)))
+
+
+def plain_state(state: State) -> dict[str, Any]:
+    """Give a state in arrays, numbers and lists of them."""
+    return {
+        "groups": [plain(group) for group in state.groups],
+        "first": [[*views, trust] for views, trust in state.first.items()],
+        "second": state.second,
+        "best": state.best,
+        "rng": state.rng,
+    }
+
+
+def restore_state(
+    plain: dict[str, Any], search_views: list[SearchView], settings: Settings
+) -> State:
+    """Make a state of what `plain_state` gave."""
+    return State(
+        [restore(parts, search_views, settings) for parts in plain["groups"]],
+        plain["rng"],
+        {(tuple(one), tuple(other)): t for one, other, t in plain["first"]},
+        [(tuple(one), tuple(other)) for one, other in plain["second"]],
+        plain["best"],
+    )
+
+
+def next_candidate(state: State, settings: Settings) -> Candidate | None:
+    """Choose the groups to be searched next.
+
+    All pairs are searched quickly, large groups first. Then the most promising ones, as
+    many as there are views, are searched with the full effort: its cost grows with the
+    number of views, and not with that of pairs.
+    """
+    groups = sorted(state.groups, key=lambda g: (-len(g.views), g.views))
+    places = sorted(combinations(range(len(groups)), 2), key=sum)
+    quick = replace(settings, n_generations=0, n_searches=1)
+    pairs = [Candidate(groups[i], groups[j], quick, False) for i, j in places]
+    for pair in pairs:
+        if pair.views not in state.first:
+            return pair
+    rest = [pair for pair in pairs if pair.views not in state.second]
+    if not rest or len(state.second) >= len(state.best) or settings == quick:
+        return None
+    promising = max(rest, key=lambda pair: state.first[pair.views])
+    return promising._replace(settings=settings, again=True)
+
+
+def search_step(
+    state: State,
+    candidate: Candidate,
+    problem: Problem,
+    search_views: list[SearchView],
+    cores: Cores,
+) -> None:
+    """Search two groups, and merge them in the state where the result is trusted."""
+    one, other, settings, again = candidate
+    pairs, rng = problem.pairs, state.rng
+    known = known_between(one, other, pairs)
+    if other.n_rows < len(search_views[other.views[0]].whitened):
+        # Two samples have few objects in common.
+        other = complete_group(other, search_views, pairs, settings, rng, cores)
+        known = known_between(one, other, pairs)
+    one = thinned(one, known, search_views, settings, rng)
+    known = known_between(one, other, pairs)
+    views = one.search_view, other.search_view
+
+    def report(stage: str) -> None:
+        problem.tell(one, other, f"{stage}, {'again' if again else 'first time'}")
+
+    fit = search_pair(*views, settings, rng, cores, known, report)
+    found = f"evidence {fit.evidence.mean:.3f} ± {fit.evidence.error:.3f}"
+    problem.tell(one, other, f"{found}, trust {fit.trust:.2f}")
+    if again:
+        state.second.append(candidate.views)
+    else:
+        state.first[candidate.views] = fit.trust
+    members = [*one.views, *other.views]
+    state.best[members] = np.maximum(state.best[members], fit.trust)
+    if fit.trust >= TRUSTED:
+        joined = merge(one, other, fit, known, search_views, settings)
+        rest = [g for g in state.groups if g.views not in candidate.views]
+        state.groups = [*rest, joined]

@@ -1,0 +1,247 @@
+"""Refinement on rows: from couplings of anchors to matches of rows.
+
+The state is one small matrix, the cross-correlation C of two whitened views under the
+current matching. Its singular vectors are canonical directions; along them rows find
+their partners by Sinkhorn's plan, and the plan gives the next C. More directions at
+lower temperature, step by step, turn matches of one class into matches of one object.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from unaligned.kernels.neighbors import likely_top_products, top_products
+from unaligned.kernels.scaling import unit_rows
+from unaligned.savuc.config import Settings, Step
+
+__all__ = [
+    "Known",
+    "Plan",
+    "RowPair",
+    "along_directions",
+    "correlate",
+    "directions_of",
+    "hard_cycle",
+    "join_rows",
+    "mutual_best",
+    "plan_rows",
+    "refine",
+    "score",
+    "soft_cycle",
+]
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+Known = tuple[Indices, Indices] | None
+"""Rows of the first view and of the second that are known to be pairs."""
+
+N_FIRST, N_NEXT = 5, 2  # rounds of Sinkhorn, from even and from earlier factors
+MOST_CYCLES = 24  # a bound that no refinement was seen to reach
+N_COMPARED = 30_000  # rows beyond which nearest pairs are looked for in cells
+TINY = np.float32(1e-30)  # keeps quotients finite
+FEWEST_PAIRS = 60  # that a hard cycle learns 50 × 50 correlations from
+
+
+class RowPair(NamedTuple):
+    """Whitened rows of two views that are free, and what is known of the rest."""
+
+    one: Array
+    other: Array
+    fixed: Array
+    """Cross-correlation that the known pairs contribute."""
+    share: float
+    """Share of the rows that are free to be matched."""
+
+
+class Plan(NamedTuple):
+    """A soft matching of rows, ``diag(u) kernel diag(v)``; the kernel may be sparse."""
+
+    kernel: Any
+    u: Array
+    v: Array
+
+
+def join_rows(one: Array, other: Array, known: Known = None) -> RowPair:
+    """Pair two whitened views, with their known pairs taken out of the free rows."""
+    if known is None or known[0].size == 0:
+        return RowPair(one, other, np.zeros((one.shape[1], other.shape[1])), 1.0)
+    rows, partners = known
+    none_free = rows.size == min(len(one), len(other))
+    share = 0.0 if none_free else 1 - 2 * rows.size / (len(one) + len(other))
+    fixed = (1 - share) * (one[rows].T @ other[partners]) / rows.size
+    free_one = np.delete(one, rows, axis=0)
+    free_other = np.delete(other, partners, axis=0)
+    return RowPair(free_one, free_other, fixed, share)
+
+
+def score(cross: Array, settings: Settings) -> float:
+    """Sum of the leading canonical correlations: large where a matching is right."""
+    n_scored = settings.schedule[-1][0]
+    return float(np.linalg.svd(cross, compute_uv=False)[:n_scored].sum())
+
+
+def directions_of(cross: Array, n_directions: int) -> tuple[Array, Array, Array]:
+    """Canonical directions of either view, and their correlations, C = U S Vᵀ."""
+    left, correlations, right = np.linalg.svd(cross, full_matrices=False)
+    r = min(n_directions, len(correlations))
+    one, other = left[:, :r].astype(np.float32), right[:r].T.astype(np.float32)
+    return one, other, correlations[:r].astype(np.float32)
+
+
+def along_directions(
+    cross: Array,
+    rows: RowPair,
+    n_directions: int,
+    weigh: Callable[[Array], Array] = lambda correlations: correlations,
+) -> tuple[Array, Array]:
+    """Free rows of both views along their canonical directions, at unit length."""
+    to_one, to_other, correlations = directions_of(cross, n_directions)
+    weights = weigh(correlations)
+    return unit_rows(rows.one @ (to_one * weights)), unit_rows(
+        rows.other @ (to_other * weights)
+    )
+
+
+def plan_rows(
+    A: Array,
+    B: Array,
+    temperature: float,
+    n_iter: int,
+    settings: Settings,
+    v: Array | None = None,
+) -> Plan:
+    """Find Sinkhorn's plan between rows of unit length, warm-started by ``v``."""
+    if len(A) > len(B):
+        turned = plan_rows(B, A, temperature, n_iter, settings)
+        return Plan(turned.kernel.T, turned.v, turned.u)
+    # Imported here: compiled code is not needed to import the library.
+    v = np.ones(len(B), dtype=np.float32) if v is None else v
+    if max(len(A), len(B)) <= settings.n_dense:
+        from unaligned.kernels.sinkhorn import scaling_factors
+
+        kernel = dense_kernel(A, B, temperature)
+        return Plan(kernel, *scaling_factors(kernel, v, n_iter))
+    kernel = sparse_kernel(A, B, temperature, settings)
+    a = np.float32(1 / len(A))
+    most = np.float32(np.inf if len(A) == len(B) else 1)
+    for _ in range(n_iter):
+        u = a / (kernel @ v + TINY)
+        v = np.minimum(a / (u @ kernel + TINY), most)
+    return Plan(kernel, u, v)
+
+
+def dense_kernel(A: Array, B: Array, temperature: float) -> Array:
+    """exp((cosine − 1) / temperature) of all pairs of rows."""
+    kernel = A @ B.T
+    kernel -= 1
+    kernel *= np.float32(1 / temperature)
+    return np.exp(kernel, out=kernel)
+
+
+def sparse_kernel(A: Array, B: Array, temperature: float, settings: Settings) -> Any:
+    """Keep near pairs of rows only; the others have next to no weight."""
+    forward = near_pairs(A, B, temperature, settings)
+    backward = near_pairs(B, A, temperature, settings).T.tocsr()
+    return forward.maximum(backward)  # the same where both have a pair
+
+
+def near_pairs(A: Array, B: Array, temperature: float, settings: Settings) -> Any:
+    """Pairs of every row of the first view with those that are nearest to it."""
+    shape = len(A), len(B)
+    k = min(settings.n_near, *shape)
+    nearest = top_products if max(shape) <= N_COMPARED else likely_top_products
+    columns, cosine = nearest(A, B, k)
+    weights = np.exp((cosine - 1) / np.float32(temperature)).ravel()
+    starts = np.arange(0, shape[0] * k + 1, k, dtype=np.int32)
+    pairs = (weights, columns.ravel().astype(np.int32), starts)
+    kernel = sparse.csr_array(pairs, shape)
+    kernel.sort_indices()
+    return kernel
+
+
+def correlate(plan: Plan, rows: RowPair) -> Array:
+    """Cross-correlation of two whitened views under a plan, known pairs included."""
+    moved = plan.kernel @ (rows.other * plan.v[:, None])
+    cross: Array = rows.fixed + rows.share * ((rows.one * plan.u[:, None]).T @ moved)
+    return cross
+
+
+def soft_cycle(
+    cross: Array,
+    rows: RowPair,
+    settings: Settings,
+    schedule: tuple[Step, ...] | None = None,
+) -> Array:
+    """Alternate plans and correlations, with more directions at lower temperature."""
+    for n_directions, temperature, n_rounds in schedule or settings.schedule:
+        v = None
+        for _ in range(n_rounds):
+            A, B = along_directions(cross, rows, n_directions)
+            n_iter = N_FIRST if v is None else N_NEXT
+            plan = plan_rows(A, B, temperature, n_iter, settings, v)
+            v = plan.v
+            cross = correlate(plan, rows)
+    return cross
+
+
+def hard_cycle(cross: Array, rows: RowPair, settings: Settings) -> Array:
+    """Do the same on the surest mutual best pairs only: it leaves partial optima."""
+    last_directions, temperature, _ = settings.schedule[-1]
+    for n_directions in range(settings.schedule[0][0], last_directions + 1, 10):
+        for _ in range(2):
+            A, B = along_directions(cross, rows, n_directions)
+            picked, partners = mutual_best(plan_rows(A, B, temperature, N_FIRST, settings))
+            cosine = np.einsum("jr,jr->j", A[picked], B[partners])
+            n_kept = max(FEWEST_PAIRS, int(settings.hard_share * len(cosine)))
+            kept = np.argsort(-cosine)[:n_kept]
+            pairs = rows.one[picked[kept]].T @ rows.other[partners[kept]]
+            cross = rows.fixed + rows.share * pairs / len(kept)
+        if n_directions >= len(cross):
+            break
+    return soft_cycle(cross, rows, settings, settings.schedule[-1:])
+
+
+def mutual_best(plan: Plan) -> tuple[Indices, Indices]:
+    """Rows that are each other's best in a plan."""
+    if sparse.issparse(plan.kernel):
+        forward = row_maxima(plan.kernel * plan.v)
+        backward = row_maxima(plan.kernel.T * plan.u)
+    else:
+        # Imported here: compiled code is not needed to import the library.
+        from unaligned.kernels.sinkhorn import best_partners
+
+        if not plan.kernel.flags.c_contiguous:
+            backward, forward = best_partners(plan.kernel.T, plan.v, plan.u)
+        else:
+            forward, backward = best_partners(*plan)
+    rows = np.flatnonzero(backward[forward] == np.arange(len(forward)))
+    return rows, forward[rows]
+
+
+def row_maxima(table: Any) -> Indices:
+    """Column of the largest entry of every row of a sparse table."""
+    return np.asarray(table.argmax(axis=1), dtype=np.intp).ravel()
+
+
+def refine(
+    cross: Array, choose_rows: Callable[[Array], RowPair], settings: Settings
+) -> tuple[Array, float]:
+    """Alternate hard and soft cycles for as long as the score rises.
+
+    ``choose_rows`` gives the rows to work on, which may depend on C.
+    """
+    best, value = cross, score(cross, settings)
+    for cycle in range(MOST_CYCLES):
+        rows = choose_rows(best)
+        step = hard_cycle if cycle % 2 == 0 else soft_cycle
+        cross = step(best, rows, settings)
+        reached = score(cross, settings)
+        stalls = reached < (1 + settings.least_gain) * value
+        if reached > value:
+            best, value = cross, reached
+        if stalls and cycle > 0:
+            break
+    return best, value

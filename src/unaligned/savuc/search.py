@@ -1,0 +1,276 @@
+"""Search for the correspondence of two views: starts, refinement, test."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unaligned.kernels.devices import Cores, spawn
+from unaligned.kernels.neighbors import top_products
+from unaligned.kernels.scaling import unit_rows
+from unaligned.savuc.anchors import (
+    Anchors,
+    Sketch,
+    centres,
+    extremes,
+    single_rows,
+    sketch_view,
+)
+from unaligned.savuc.assign import mutual_partners
+from unaligned.savuc.config import Settings
+from unaligned.savuc.couplings import couple_centres, couple_rows
+from unaligned.savuc.geometry import Geometry
+from unaligned.savuc.refine import (
+    Known,
+    RowPair,
+    along_directions,
+    correlate,
+    join_rows,
+    plan_rows,
+    refine,
+    score,
+    soft_cycle,
+)
+from unaligned.savuc.trust import (
+    NOTHING,
+    Evidence,
+    agreement,
+    held_out_evidence,
+    rival_evidence,
+    trust_in,
+)
+
+__all__ = ["PairFit", "SearchView", "prepare_view", "refine_from", "search_pair"]
+
+Array = NDArray[Any]
+Report = Callable[[str], None]
+Fit = tuple[Array, float]
+"""A cross-correlation and its score."""
+
+N_REFINED = 2  # starts that are refined, the best after one soft cycle
+CERTAIN = 0.95  # trust from which no further search is made
+
+
+class SearchView(NamedTuple):
+    """What the search uses of a view."""
+
+    geometry: Geometry
+    whitened: Array
+    sketch: Sketch
+
+
+class PairFit(NamedTuple):
+    """The best matching of two views that a search found, and the trust in it."""
+
+    cross: Array
+    """Cross-correlation of their whitened rows under the matching."""
+    score: float
+    evidence: Evidence
+    trust: float
+
+
+def prepare_view(
+    geometry: Geometry, settings: Settings, rng: np.random.RandomState
+) -> SearchView:
+    """Whiten a view, and sketch it."""
+    whitened = geometry.whitened(settings.ridge)
+    return SearchView(geometry, whitened, sketch_view(geometry, settings, rng))
+
+
+def search_pair(
+    one: SearchView,
+    other: SearchView,
+    settings: Settings,
+    rng: np.random.RandomState,
+    cores: Cores,
+    known: Known = None,
+    report: Report = lambda stage: None,
+) -> PairFit:
+    """Search for the matching of two views, and test it.
+
+    Repeated with other centres while the matching is not trusted, ``n_searches`` times.
+    """
+    search = PairSearch(one, other, settings, cores, known)
+    if search.all_rows.share == 0:  # all partners are known
+        fixed = search.all_rows.fixed
+        return PairFit(fixed, score(fixed, settings), NOTHING, 1.0)
+    fits = []
+    for _ in range(settings.n_searches):
+        report("searching")
+        cross, value = search.best_matching(rng)
+        report("testing")
+        fits.append(PairFit(cross, value, *search.test(cross, rng)))
+        if fits[-1].trust >= CERTAIN:
+            break
+    return max(fits, key=lambda fit: (fit.trust, fit.score))
+
+
+class PairSearch:
+    """Two views, the rows of them that take part in plans, and where to compute."""
+
+    def __init__(
+        self,
+        one: SearchView,
+        other: SearchView,
+        settings: Settings,
+        cores: Cores,
+        known: Known = None,
+    ) -> None:
+        self.views, self.settings, self.cores = (one, other), settings, cores
+        self.all_rows = join_rows(one.whitened, other.whitened, known)
+
+    def best_matching(self, rng: np.random.RandomState) -> tuple[Array, float]:
+        """Cross-correlation of largest score that the starts lead to, and its score.
+
+        Every start takes one soft cycle; the best few of them are refined.
+        """
+        rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
+        starts = self.starts(rows, rng)
+
+        def settle(cross: Array, rng: np.random.RandomState) -> Fit:
+            beside = self.beside(cross, rows, rng)
+            settled = soft_cycle(cross, beside, self.settings)
+            return settled, score(settled, self.settings)
+
+        def refine_further(fit: Fit, rng: np.random.RandomState) -> Fit:
+            return self.refine(fit[0], rows, rng)
+
+        fits = self.cores.map(settle, starts, spawn(rng, len(starts)))
+        fits = sorted(fits, key=lambda fit: -fit[1])[:N_REFINED]
+        fits = self.cores.map(refine_further, fits, spawn(rng, len(fits)))
+        return max(fits, key=lambda fit: fit[1])
+
+    def refine(self, cross: Array, rows: RowPair, rng: np.random.RandomState) -> Fit:
+        """Refine on sampled rows, beside the partners that they have by now."""
+        return refine(
+            cross, lambda reached: self.beside(reached, rows, rng), self.settings
+        )
+
+    def starts(self, rows: RowPair, rng: np.random.RandomState) -> list[Array]:
+        """Cross-correlations to start from, cheap ones first."""
+        settings, views = self.settings, self.views
+        pieces: list[Callable[[np.random.RandomState], list[Array]]] = [
+            self.from_signatures,
+            self.from_centres,
+        ]
+        if max(len(view.whitened) for view in views) <= 2 * settings.n_singles:
+            pieces.append(self.from_single_rows)
+        if all(is_narrow(view, settings) for view in views):
+            pieces.append(self.from_extremes)
+        states = spawn(rng, len(pieces))
+        found = self.cores.map(lambda piece, rng: piece(rng), pieces, states)
+        crosses = [cross for family in found for cross in family]
+        if rows.share < 1:
+            crosses.append(rows.fixed)
+        return crosses
+
+    def from_signatures(self, rng: np.random.RandomState) -> list[Array]:
+        """Match sketched rows by their signatures."""
+        _, temperature, _ = self.settings.schedule[-1]
+        A, B = (unit_rows(view.sketch.signatures) for view in self.views)
+        one, other = (view.whitened[view.sketch.rows] for view in self.views)
+        plan = plan_rows(A, B, temperature, 20, self.settings)
+        return [correlate(plan, join_rows(one, other))]
+
+    def from_centres(self, rng: np.random.RandomState) -> list[Array]:
+        """Couple centres of k-means."""
+        left, right = (
+            centres(view.geometry, view.whitened, view.sketch, self.settings, rng)
+            for view in self.views
+        )
+        plans = couple_centres(left, right, self.settings, rng)
+        return crosses_of(plans, left, right)
+
+    def from_single_rows(self, rng: np.random.RandomState) -> list[Array]:
+        """Couple single rows."""
+        left, right = (
+            single_rows(view.whitened, view.sketch, self.settings, rng)
+            for view in self.views
+        )
+        return crosses_of(couple_rows(left, right, self.settings), left, right)
+
+    def from_extremes(self, rng: np.random.RandomState) -> list[Array]:
+        """Couple the longest rows."""
+        left, right = (
+            extremes(view.geometry, view.whitened, self.settings)
+            for view in self.views
+        )
+        plans = couple_centres(left, right, self.settings, rng)
+        return crosses_of(plans, left, right)
+
+    def beside(
+        self, cross: Array, rows: RowPair, rng: np.random.RandomState
+    ) -> RowPair:
+        """Exchange the sample of the second view for its rows nearest to the first's.
+
+        Two samples drawn apart share few objects, and refinement on them stalls.
+        """
+        size, total = len(rows.other), len(self.all_rows.other)
+        if size == total:
+            return rows
+        n_directions = self.settings.schedule[-1][0]
+        everything = rows._replace(other=self.all_rows.other)
+        A, B = along_directions(cross, everything, n_directions)
+        partners = np.unique(top_products(A, B, 1)[0])
+        others = np.setdiff1d(rng.permutation(total)[:size], partners)
+        chosen = np.concatenate([partners, others])[:size]
+        return rows._replace(other=self.all_rows.other[chosen])
+
+    def test(self, cross: Array, rng: np.random.RandomState) -> tuple[Evidence, float]:
+        """Evidence for a matching, and the trust in it."""
+        settings = self.settings
+        rows = sample_rows(self.all_rows, settings.n_refined, rng)
+        rows = self.beside(cross, rows, rng)
+        partner = mutual_partners(cross, rows.one, rows.other, settings)
+        evidence = held_out_evidence(rows.one, rows.other, partner, settings, rng)
+        if trust_in(evidence, [], settings) < 1 - CERTAIN:
+            return evidence, trust_in(evidence, [], settings)
+
+        def compete(rng: np.random.RandomState) -> Evidence:
+            return rival_evidence(rows.one, rows.other, cross, settings, rng)
+
+        rivals = self.cores.map(compete, spawn(rng, settings.n_rivals))
+        return evidence, trust_in(evidence, rivals, settings)
+
+
+def is_narrow(view: SearchView, settings: Settings) -> bool:
+    """Whether a view has fewer directions than centres are computed in.
+
+    A group of views has no lengths, and is wide enough.
+    """
+    lengths, n_directions = view.geometry.lengths, view.whitened.shape[1]
+    return bool(len(lengths)) and n_directions <= settings.n_leading
+
+
+def crosses_of(plans: Array, left: Anchors, right: Anchors) -> list[Array]:
+    """Cross-correlations of anchors under couplings."""
+    return [left.means.T @ plan @ right.means for plan in plans]
+
+
+def sample_rows(rows: RowPair, size: int, rng: np.random.RandomState) -> RowPair:
+    """Rows that take part in plans: all, or a sample of each view."""
+
+    def sample(side: Array) -> Array:
+        if len(side) <= 1.5 * size:
+            return side
+        return side[np.sort(rng.permutation(len(side))[:size])]
+
+    return rows._replace(one=sample(rows.one), other=sample(rows.other))
+
+
+def refine_from(
+    cross: Array,
+    one: SearchView,
+    other: SearchView,
+    settings: Settings,
+    rng: np.random.RandomState,
+    cores: Cores,
+    known: Known = None,
+) -> tuple[Array, float]:
+    """Refine a matching of two views that is there already, on more rows."""
+    search = PairSearch(one, other, settings, cores, known)
+    if not (len(search.all_rows.one) and len(search.all_rows.other)):
+        return cross, score(cross, settings)
+    rows = sample_rows(search.all_rows, settings.n_refined, rng)
+    return search.refine(cross, rows, rng)
