@@ -24,6 +24,7 @@ from unaligned import PAVuC, SAVuC, checkpoints
 from unaligned.base import ViewClusterer
 from unaligned.baselines import VuCG
 from unaligned.checkpoints import Course, FitCheckpoint, Terminated
+from unaligned.drafts import begin_draft
 from unaligned.kernels.devices import Torch
 from unaligned.known_pairs import check_aligned
 from unaligned.saving import read_whole, write_whole
@@ -323,10 +324,11 @@ def test_a_full_disk_does_not_end_a_fit(path, monkeypatch):
 def test_what_a_kill_left_half_written_goes(path, killed_after):
     model = PAVuC(3, **SETTINGS, checkpoint=path)
     killed_after(1, lambda: model.fit(blobs()))
-    path.with_name(".fit.checkpoint.0a1b.part").write_text("half")
-    path.with_name(".other.0a1b.part").write_text("not ours")
+    os.close(begin_draft(path.parent, path).lock)
+    path.with_name(".fit.checkpoint.0a1b.part").write_text("not ours")
     model.fit(blobs())
-    assert [left.name for left in path.parent.iterdir()] == [".other.0a1b.part"]
+    left = [path.name for path in path.parent.iterdir()]
+    assert left == [".fit.checkpoint.0a1b.part"]
 
 
 def test_writing_takes_a_small_share_of_the_time(path, monkeypatch):
