@@ -70,6 +70,9 @@ def small_model(name: str, **parameters: Any) -> Any:
 
 def questions(model: Any, Xs: list[Any]) -> Iterator[Callable[[], Any]]:
     """Everything that can be asked of a fitted model, and rests on its parts."""
+    yield lambda: repr(model)
+    if not hasattr(model, "labels_"):
+        return
     for i, X in enumerate(Xs):
         for method in ("predict", "transform"):
             if hasattr(type(model), method):
@@ -86,7 +89,6 @@ def questions(model: Any, Xs: list[Any]) -> Iterator[Callable[[], Any]]:
         yield lambda: model.single_view_labels_
     if isinstance(model.random_state, np.random.RandomState):
         yield lambda: model.random_state.normal(size=2000)
-    yield lambda: repr(model)
 
 
 def answers(model: Any, Xs: list[Any]) -> list[str]:
