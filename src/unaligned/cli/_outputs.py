@@ -108,6 +108,8 @@ def _place_beside(output: Path) -> Path:
 
 def _files_of(path: Path) -> set[str] | None:
     """Names of the files that a summary speaks of; None: there is no such summary."""
+    if not path.is_file():  # reading a pipe may take for ever
+        return None
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
         if summary["kind"] != KIND:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.distributed.blocks import import_dask, rows_per_part
+from unaligned.plain_files import check_plain
 
 __all__ = ["open_views"]
 
@@ -45,6 +46,7 @@ def open_views(paths: Any, *, chunks: int | str = "64 MiB") -> Any:
 
 def _open(path: Any, chunks: int | str) -> Any:
     name = str(path[0] if isinstance(path, list) else path).rstrip("/")
+    check_plain(name)
     if name.endswith(".npy"):
         return _open_npy(Path(name), chunks)
     if name.endswith(".zarr"):
