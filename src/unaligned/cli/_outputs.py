@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from unicodedata import category, normalize
 
 import click
 
@@ -40,6 +41,8 @@ KIND = "unaligned results"
 SUMMARY = "summary.json"
 DRAFT, READY = "draft", "ready"
 EARLIER = ".earlier.json"  # summary of the results that are being replaced
+FORMULAS_BEGIN = "=+-@\N{MINUS SIGN}"
+LINE_ENDS = ("\t", "\r", "\n")  # and of cells, in tables of text
 LONGEST_NAME = 100  # bytes that a view adds to the name of its file
 
 
@@ -170,14 +173,19 @@ def _clear_up(output: Path) -> None:
 
 
 def spreadsheet_cell(text: str) -> str:
-    """Text that a spreadsheet will not take for a formula, as the report writes it.
+    r"""Text that a spreadsheet will not take for a formula.
+
+    Spreadsheets pass over blanks and invisible characters before a formula, and read
+    full-width signs as the common ones.
 
     Examples
     --------
-    >>> spreadsheet_cell("=1+1"), spreadsheet_cell("cell-1")
-    ("'=1+1", 'cell-1')
+    >>> [spreadsheet_cell(text) for text in ("=1+1", "\n\uff1d1", "cell-1")]
+    ["'=1+1", "'\n＝1", 'cell-1']
     """
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    seen = (c for c in text if not c.isspace() and category(c)[0] not in "CZ")
+    begins_formula = normalize("NFKC", next(seen, "x"))[:1] in FORMULAS_BEGIN
+    return f"'{text}" if begins_formula or text.startswith(LINE_ENDS) else text
 
 
 def label_files(view_names: Sequence[str]) -> list[str]:
