@@ -41,6 +41,11 @@ def open_views(paths: Any, *, chunks: int | str = "64 MiB") -> Any:
             f"paths={str(paths)!r} is one path. Give a list or a dict with a path for "
             "every view, as in open_views(['image.npy', 'text.npy'])."
         )
+    if not isinstance(paths, list | tuple):
+        raise TypeError(
+            f"paths is of type {type(paths).__name__}. Give a list or a dict with a "
+            "path for every view, as in open_views(['image.npy', 'text.npy'])."
+        )
     return [_open(path, chunks) for path in paths]
 
 
