@@ -182,5 +182,5 @@ def test_pairs_found_in_two_groups_of_views_are_not_mixed():
 def test_lists_that_make_no_mask():
     views = check_views([np.eye(3), np.eye(3)])
     for aligned in ([None, np.eye(3)], [[1, 2], [3]], [True, [False]]):
-        with pytest.raises(TypeError, match="aligned is of type list.*boolean mask"):
+        with pytest.raises(TypeError, match=r"aligned is of type list.*boolean mask"):
             check_aligned(aligned, views)
