@@ -117,6 +117,7 @@ WRONG = [
     (spoil_alignment(permutations=[np.arange(N)]), "not of 3 views"),
     (spoil_alignment(confidence=[np.full(N, 2.0)] * V), "between 0 and 1"),
     (spoil_alignment(trust=np.full(V, np.inf)), "not finite"),
+    (spoil_alignment(trust=np.ones(V - 1)), "trust has the shape"),
     (spoil_alignment(template=-1), "template is view -1"),
     (spoil_alignment(view_names=["0", "1"]), "does not name"),
 ]
@@ -161,6 +162,25 @@ def test_a_model_that_cannot_label_a_row_is_refused(tmp_path):
     spoilt.save(path)
     with pytest.raises(ValueError, match="damaged"):
         unaligned.load(path)
+
+
+def test_a_record_without_numbers_is_refused(tmp_path):
+    path = tmp_path / "a.model"
+    spoilt = SAVuC(2, effort="quick", random_state=0).fit(make_blobs(n=20)[0])
+    for place in spoilt._space.places.values():
+        place.directions[:] = np.nan
+    spoilt.save(path)
+    with pytest.raises(ValueError, match="holds NaN"):
+        unaligned.load(path)
+
+
+def test_trust_may_be_untold(model, tmp_path):
+    path = tmp_path / "a.model"
+    model.save(path)
+    untold = unaligned.load(path)
+    untold.alignment_.trust[1] = np.nan
+    untold.save(path)
+    assert np.isnan(unaligned.load(path).alignment_.trust[1])
 
 
 def test_words_stand_for_one_length():

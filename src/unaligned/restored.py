@@ -22,6 +22,7 @@ __all__ = [
     "check_alignment",
     "check_course",
     "check_fitted",
+    "check_numbers",
     "check_random_numbers",
     "check_shapes",
 ]
@@ -50,6 +51,13 @@ def check_random_numbers(state: Any) -> tuple[Any, ...]:
     )
     _need(is_finite(gauss), "the state of its random numbers is damaged")
     return name, keys, int(position), int(has_gauss), float(gauss)
+
+
+def check_numbers(parts: Mapping[str, Any]) -> None:
+    """Check the parts of a record: NaN has no place there, though infinity has."""
+    for name, part in parts.items():
+        if isinstance(part, np.ndarray) and part.dtype.kind == "f":
+            _need(not np.isnan(part).any(), f"{name} holds NaN")
 
 
 def check_fitted(model: Any) -> None:
@@ -85,7 +93,8 @@ def _try_out(model: Any, sizes: dict[str, int]) -> None:
         for method in places:
             for i in places[method] if hasattr(type(model), method) else ():
                 found = getattr(model, method)(np.zeros((1, sizes[f"d{i}"])), i)
-                _need(len(found) == 1, f"it gives {len(found)} answers for a row")
+                one = len(found) == 1 and bool(np.isfinite(found).all())
+                _need(one, "it has no answer for a row")
 
 
 def _check_views(model: Any) -> dict[str, int]:
@@ -161,14 +170,16 @@ def check_alignment(alignment: Any, n_rows: list[int]) -> None:
         f"its alignment does not name its {v} views",
     )
     sizes = {"v": v, "t": n_rows[template]}
-    shapes = {"permutations": ["int t"], "confidence": ["t"], "trust": "v"}
+    shapes = {"permutations": ["int t"], "confidence": ["t"]}
     check_shapes(alignment, shapes, sizes)
+    untold = np.isnan(alignment.trust)
+    check_shapes({"trust": np.where(untold, 0, alignment.trust)}, {"trust": "v"}, sizes)
     for rows, n in zip(alignment.permutations, n_rows, strict=True):
         _need(
             bool(((rows >= -1) & (rows < n)).all()),
             f"its alignment names rows beyond the {n} of a view",
         )
-    for shares in (*alignment.confidence, alignment.trust):
+    for shares in (*alignment.confidence, alignment.trust[~untold]):
         _need(
             bool(((shares >= 0) & (shares <= 1 + 1e-6)).all()),
             "confidence and trust of its alignment are not between 0 and 1",

@@ -26,7 +26,7 @@ from unaligned._version import __version__
 from unaligned.archives import EPOCH, check_sizes, read_array, write_array
 from unaligned.drafts import whole_file
 from unaligned.plain_files import check_plain
-from unaligned.restored import check_fitted, check_random_numbers
+from unaligned.restored import check_fitted, check_numbers, check_random_numbers
 
 __all__ = ["FORMAT", "SavingMixin", "load", "read_whole", "write_whole"]
 
@@ -345,7 +345,10 @@ class Reader:
         # What came later has a default, which says that there was none of it.
         if not set(needed_by(cls)) <= set(fields) <= set(fields_of(cls)):
             raise ValueError(f"{name} had other fields when it was saved")
-        return cls(**{field: self.unpack(tree) for field, tree in fields.items()})
+        unpacked = {field: self.unpack(tree) for field, tree in fields.items()}
+        if name != "Alignment":  # which is checked as a whole, with its views
+            check_numbers(unpacked)
+        return cls(**unpacked)
 
     def _estimator(self, name: str, content: dict[str, Any]) -> Any:
         cls = find_estimator(name)
