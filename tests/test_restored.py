@@ -10,6 +10,7 @@ import pytest
 
 import unaligned
 from tests.conftest import make_blobs
+from tests.torture.forging import networks
 from unaligned import PAVuC, SAVuC
 from unaligned.baselines._deep import FrozenEncoder, Scaling
 from unaligned.restored import check_random_numbers, check_shapes
@@ -190,6 +191,26 @@ def test_words_stand_for_one_length():
     assert (sizes["l"], sizes["m"]) == (2, 5)
     with pytest.raises(ValueError, match=r"A has the shape \(5, 2\)"):
         check_shapes(parts, {"A": "l l"}, sizes)
+
+
+def test_networks_come_back_and_must_fit(tmp_path):
+    path, model = tmp_path / "a.model", networks()
+    model.save(path)
+    X = np.random.default_rng(1).normal(size=(7, 4))
+    np.testing.assert_array_equal(
+        unaligned.load(path).predict(X, 1), model.predict(X, 1)
+    )
+    for change, complaint in [
+        (spoil(cluster_centers_=np.ones((2, 5))), "cluster_centers_ has the shape"),
+        (spoil(_encoders=model._encoders[::-1]), "has the shape"),
+        (spoil(latents_=[np.ones((12, 4))] * 2), "ends in 3 columns, not in 4"),
+        (spoil(_encoders=[]), "damaged"),
+    ]:
+        spoilt = networks()
+        change(spoilt)
+        spoilt.save(path)
+        with pytest.raises(ValueError, match=complaint):
+            unaligned.load(path)
 
 
 def test_layers_of_an_encoder_must_follow_each_other():

@@ -42,9 +42,11 @@ class Draft(NamedTuple):
                 if path.name != MAKER:
                     is_folder = path.is_dir() and not path.is_symlink()
                     shutil.rmtree(path) if is_folder else path.unlink()
-            (self.folder / MAKER).unlink()
-            self.folder.rmdir()
-        os.close(self.lock)
+        os.close(self.lock)  # Windows removes no file that is open
+        with suppress(OSError):  # what could not be removed, or somebody removed it
+            if os.listdir(self.folder) == [MAKER]:
+                (self.folder / MAKER).unlink()
+                self.folder.rmdir()
 
 
 def begin_draft(place: Path, target: Path) -> Draft:

@@ -7,6 +7,10 @@ import zipfile
 
 import numpy as np
 
+from unaligned import Alignment
+from unaligned.baselines import PVC
+from unaligned.baselines._deep import FrozenEncoder, Scaling
+
 VALUES = [
     None, True, 0, -1, 3, 625, 2**31, 1e300, 2**70, -(2**70), -0.5, "", "x", [], [1],
     {}, {"array": "arrays/0.npy"},
@@ -93,3 +97,29 @@ def write_members(path, members):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
+
+
+def networks(cls=PVC):
+    """A model with encoders, made without a fit, which would need torch."""
+    n, rng = 12, np.random.default_rng(0)
+    y, widths = np.arange(n) % 2, [5, 4]
+    latents = [rng.normal(size=(n, 3)).astype(np.float32) for _ in widths]
+    model = cls(2)
+    model._encoders = [
+        FrozenEncoder(
+            Scaling(np.zeros(d), np.ones(d)),
+            [rng.normal(size=(d, 3)).astype(np.float32)],
+            [np.zeros(3, np.float32)],
+            False,
+        )
+        for d in widths
+    ]
+    model.n_views_, model.view_names_in_ = 2, ["0", "1"]
+    model.n_features_per_view_, model.n_features_in_ = widths, sum(widths)
+    model.n_clusters_, model.n_iter_, model.converged_ = 2, 3, True
+    model.labels_, model.view_labels_, model.template_ = y, [y, y], 0
+    rows = [np.arange(n)] * 2
+    model.alignment_ = Alignment(0, rows, [np.ones(n)] * 2, np.ones(2), ["0", "1"])
+    model.latents_, model.embedding_ = latents, np.hstack(latents)
+    model.cluster_centers_ = model.embedding_[:2]
+    return model
