@@ -39,6 +39,7 @@ CHECKPOINTS = ["PAVuC", "VuCG", "SAVuC"]
 FILES = {
     **hostile.WRITERS,
     "h5ad": (hostile.write_h5ad, "a.h5ad"),
+    "h5mu": (hostile.write_h5mu, "a.h5mu"),
     "mat 7.3": (hostile.write_matlab73, "a.mat"),
 }
 TARGETS = {
