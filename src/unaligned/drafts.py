@@ -42,11 +42,16 @@ class Draft(NamedTuple):
                 if path.name != MAKER:
                     is_folder = path.is_dir() and not path.is_symlink()
                     shutil.rmtree(path) if is_folder else path.unlink()
-        os.close(self.lock)  # Windows removes no file that is open
-        with suppress(OSError):  # what could not be removed, or somebody removed it
-            if os.listdir(self.folder) == [MAKER]:
+        if fcntl is None:  # Windows, which removes no file that is open
+            os.close(self.lock)
+        with suppress(OSError):
+            if os.listdir(self.folder) == [
+                MAKER
+            ]:  # else something could not be removed
                 (self.folder / MAKER).unlink()
                 self.folder.rmdir()
+        if fcntl is not None:  # not before: who waits for the lock must see it gone
+            os.close(self.lock)
 
 
 def begin_draft(place: Path, target: Path) -> Draft:
