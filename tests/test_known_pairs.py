@@ -177,3 +177,10 @@ def test_pairs_found_in_two_groups_of_views_are_not_mixed():
     together = [(0, 2), (1, 0), (2, 1)]
     assert told.pop((0, 2)) == told.pop((1, 3)) == together
     assert not any(told.values())
+
+
+def test_lists_that_make_no_mask():
+    views = check_views([np.eye(3), np.eye(3)])
+    for aligned in ([None, np.eye(3)], [[1, 2], [3]], [True, [False]]):
+        with pytest.raises(TypeError, match=r"aligned is of type list.*boolean mask"):
+            check_aligned(aligned, views)

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from unaligned import PAVuC
+from unaligned.estimators import ESTIMATORS
 from unaligned.views import check_views
 
 GOOD = np.arange(12.0).reshape(4, 3)
@@ -88,6 +89,73 @@ class TestWhatComesThrough:
         check_views([np.full((3, 2), 1e150)])
 
 
+def split_in_two(X):
+    """Every entry twice, as the two halves of its value."""
+    X = sparse.coo_array(X)
+    data, row, col = (
+        np.concatenate([part, part]) for part in (X.data / 2, X.row, X.col)
+    )
+    return sparse.coo_array((data, (row, col)), shape=X.shape)
+
+
+def split_in_rows(X):
+    X = sparse.csr_array(X)
+    parts = np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2
+    return sparse.csr_array(parts, shape=X.shape)
+
+
+def backwards(X):
+    X = sparse.csr_array(X)
+    for start, end in zip(X.indptr, X.indptr[1:], strict=False):
+        X.data[start:end] = X.data[start:end][::-1].copy()
+        X.indices[start:end] = X.indices[start:end][::-1].copy()
+    X.has_sorted_indices = False
+    return X
+
+
+def wide(X):
+    X = sparse.csr_array(X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+UNUSUAL = [split_in_two, split_in_rows, backwards, wide]
+
+
+class TestSparseMatrices:
+    """However entries are stored, methods see each once, in order."""
+
+    @pytest.mark.parametrize("store", UNUSUAL)
+    @pytest.mark.parametrize("cut", [False, True])
+    def test_one_form(self, store, cut):
+        X = store(np.maximum(GOOD, 0.1))
+        before = [
+            part.copy() for part in vars(X).values() if isinstance(part, np.ndarray)
+        ]
+        seen = check_views(X if cut else [X], view_sizes=[3] if cut else None).arrays[0]
+        assert seen.format == "csr"
+        assert seen.has_canonical_format
+        assert seen.indices.dtype == seen.indptr.dtype == np.int32
+        np.testing.assert_allclose(seen.toarray(), np.maximum(GOOD, 0.1))
+        after = [part for part in vars(X).values() if isinstance(part, np.ndarray)]
+        for mine, yours in zip(before, after, strict=True):  # it is the user's
+            np.testing.assert_array_equal(mine, yours)
+
+    @pytest.mark.parametrize("store", UNUSUAL)
+    @pytest.mark.parametrize("name", ["SAVuC", "PAVuC", "LMVSC", "CMVNMF", "CAMVC"])
+    def test_every_method_that_takes_them(self, name, store, blobs):
+        Xs = [np.maximum(X, 0) for X in blobs[0]]
+        few = {"n_init": 1, "effort": "quick", "max_iter": 3, "random_state": 0}
+        cls = ESTIMATORS[name]
+        model = cls(3, **{n: few[n] for n in few.keys() & cls._get_param_names()})
+        usual = model.fit([sparse.csr_array(X) for X in Xs], aligned=30).view_labels_
+        found = model.fit([store(X) for X in Xs], aligned=30).view_labels_
+        np.testing.assert_array_equal(found, usual)
+        if hasattr(model, "predict"):
+            rows = model.predict(store(Xs[1]), 1), model.predict(Xs[1], 1)
+            np.testing.assert_array_equal(*rows)
+
+
 class TestWhatIsTurnedAway:
     """Every complaint names the view, the value and the way out."""
 
@@ -111,7 +179,9 @@ class TestWhatIsTurnedAway:
             ([GOOD[0], GOOD[1]], "list of 2 1-D arrays.*np.vstack"),
             ([GOOD, GOOD[None]], r"view 1 is 3-D with shape \(1, 4, 3\)"),
             (GOOD[None], r"3-D array of shape \(1, 4, 3\).*list\(Xs\)"),
-            ([GOOD, 3.0], r"view 1 is 0-D"),
+            ([GOOD, np.array(3.0)], r"view 1 is 0-D"),
+            (np.array(3.0), r"Xs is a 0-D array of shape \(\), not 2-D"),
+            (GOOD[None, None], r"Xs is a 4-D array of shape \(1, 1, 4, 3\), not 2-D"),
             ([], "holds no view"),
             ({}, "holds no view"),
             ([GOOD, GOOD[:, :0]], r"view 1 has no columns: its shape is \(4, 0\)"),
@@ -142,10 +212,57 @@ class TestWhatIsTurnedAway:
         with pytest.raises(ValueError, match=message):
             check_views(Xs)
 
-    @pytest.mark.parametrize("Xs", [None, 7, "views.csv", object()])
-    def test_what_is_no_data_at_all(self, Xs):
-        with pytest.raises((TypeError, ValueError)):
-            check_views(Xs)
+    @pytest.mark.parametrize(
+        ("X", "told"),
+        [
+            (None, "None"),
+            (7, "of type int"),
+            (True, "of type bool"),
+            ("views.csv", "of type str"),
+            (b"views", "of type bytes"),
+            ({1, 2}, "of type set"),
+            (object(), "of type object"),
+            ((X for X in [GOOD]), "of type generator"),
+            (iter([GOOD]), "of type list_iterator"),
+            (zip([GOOD], [GOOD], strict=True), "of type zip"),
+            ({"a": GOOD}.values(), "of type dict_values"),
+        ],
+    )
+    def test_what_is_no_data_at_all(self, X, told):
+        unread = told.split()[-1] in (
+            "generator",
+            "list_iterator",
+            "zip",
+            "dict_values",
+        )
+        hint = r".* Make a list of it first: list\(...\)\.$" if unread else r".*\.$"
+        with pytest.raises(TypeError, match=f"^Xs is {told}. Give a list,{hint}"):
+            check_views(X)
+        if not isinstance(X, int):  # of numbers an array can be made
+            with pytest.raises(
+                TypeError, match=f"^view 0 is {told}. A view is a{hint}"
+            ):
+                check_views([X, X])
+        with pytest.raises(TypeError, match=f"^view 'a' is {told}. A view is a{hint}"):
+            check_views({"a": X})
+        model = PAVuC(2, max_iter=1, tol=9, n_init=1, random_state=0).fit([GOOD, GOOD])
+        with pytest.raises(TypeError, match=f"^X is {told}. A view is a{hint}"):
+            model.predict(X)
+
+    def test_new_rows_of_many_axes(self):
+        model = PAVuC(2, max_iter=1, tol=9, n_init=1, random_state=0).fit([GOOD, GOOD])
+        with pytest.raises(
+            ValueError, match=r"^X is a 3-D array of shape .* columns.$"
+        ):
+            model.predict(GOOD[None])
+
+    @pytest.mark.parametrize("part", ["indices", "indptr"])
+    def test_a_damaged_sparse_matrix(self, part):
+        """Compiled code would read what is not there."""
+        X = sparse.csr_array(GOOD)
+        getattr(X, part)[1] = 10**6
+        with pytest.raises(ValueError, match="view 0 is a damaged sparse matrix"):
+            check_views([X])
 
     def test_unequal_row_counts(self):
         with pytest.raises(

@@ -5,7 +5,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,10 @@ class ViewClusterer(
 
     _accepts_sparse = True
     _accepts_unequal_rows = False
+
+    # Shapes of what is read from files, see `unaligned.restored`.
+    _fitted_shapes: ClassVar[dict[str, Any]] = {}
+    _state_shapes: ClassVar[dict[str, Any]] = {}
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, Xs: Any, y: Any = None, *, aligned: Any = None) -> "ViewClusterer":

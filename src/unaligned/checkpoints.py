@@ -19,7 +19,9 @@ from unaligned._version import __version__
 from unaligned.alignment import Alignment
 from unaligned.drafts import remove_abandoned
 from unaligned.known_pairs import KnownPairs
+from unaligned.plain_files import check_plain
 from unaligned.progress import say
+from unaligned.restored import check_course
 from unaligned.saving import read_whole, write_whole
 from unaligned.views import Views, label
 
@@ -30,6 +32,10 @@ CHECKPOINT: list[Any] = [str, os.PathLike, None]  # what the parameter may be
 SHARE_FOR_WRITING = 0.1  # of the time of a fit, at most
 # Parameters that may change while a fit is stopped: its steps do not hang on them.
 FREE = ("checkpoint", "max_iter", "verbose")
+
+
+# What the first step raises where a checkpoint is not what the fit has written.
+UNFIT = (AttributeError, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 class Course(NamedTuple):
@@ -81,10 +87,12 @@ class FitCheckpoint:
         self._writable = self.path is not None
         self._last: int | None = None
         self._next_at = 0.0  # when enough has been computed to write again
+        self._resumed = False  # and no step was made since
         self._listens = False
         self._terminated_by: int | None = None
         if self.path is not None:
             _check_place(self.path)
+            self._views = views
             self._identity = identify(estimator, views, pairs)
 
     def read(self) -> Course | None:
@@ -96,12 +104,13 @@ class FitCheckpoint:
             return None
         content = read_whole(self.path, "checkpoint", dict)
         if set(content) != {"identity", *Course._fields}:
-            raise ValueError(
-                f"{self.path} is damaged. Delete it to start anew, or name another "
-                "file as checkpoint."
-            )
+            raise self._damaged("it holds other parts")
         self._compare(content.pop("identity"))
         course = Course(**content)
+        try:
+            check_course(course, self.estimator, self._views)
+        except Exception as error:  # a file can hold anything
+            raise self._damaged(str(error)) from error
         most = getattr(self.estimator, "max_iter", 1)
         if course.n_iter >= most:
             raise ValueError(
@@ -110,14 +119,25 @@ class FitCheckpoint:
                 "delete the file to start anew."
             )
         self._last = course.n_iter
+        self._resumed = True
         if self.estimator.verbose:
             name = type(self.estimator).__name__
             say(f"[{name}] goes on after {_told(course.n_iter)}, from {self.path}")
         return course
 
-    def _compare(self, identity: dict[str, str]) -> None:
+    def _damaged(self, why: str) -> ValueError:
+        return ValueError(
+            f"{self.path} is damaged: {why}. Delete it to start anew, or name another "
+            "file as checkpoint."
+        )
+
+    def _compare(self, identity: Any) -> None:
         """Complain about a file of another fit, and say what is different."""
         mine = self._identity
+        if not isinstance(identity, dict) or not all(
+            isinstance(text, str) for text in (*identity, *identity.values())
+        ):
+            raise self._damaged("it does not say of which fit it is")
         others = [n for n in mine | identity if identity.get(n) != mine.get(n)]
         if "the estimator" in others:
             others = ["the estimator"]  # which has other parameters, too
@@ -134,7 +154,16 @@ class FitCheckpoint:
             if self._terminated_by is not None:
                 # What a signal raises is lost where C calls Python, as numba may.
                 raise Terminated(128 + self._terminated_by)
-            if not isinstance(iterate := next(solver), Milestone):
+            try:
+                iterate = next(solver)
+            except UNFIT as error:
+                if not self._resumed:
+                    raise
+                raise self._damaged(
+                    f"the fit cannot go on from it ({error})"
+                ) from error
+            self._resumed = False
+            if not isinstance(iterate, Milestone):
                 return iterate
             self.keep(course, iterate.state)
 
@@ -227,6 +256,7 @@ def digest(value: Any) -> str:
 
 def _check_place(path: Path) -> None:
     """Complain, before anything takes time, where no file can be written."""
+    check_plain(path)
     if path.is_dir():
         raise ValueError(f"checkpoint={str(path)!r} is a folder. Name a file in it.")
     folder = path.absolute().parent

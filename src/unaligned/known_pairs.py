@@ -142,7 +142,10 @@ def check_aligned(aligned: Any, views: Views) -> KnownPairs:
                 f"between 0 and {min(views.n_rows)}."
             )
         return _same_rows(np.arange(max(views.n_rows)) < aligned, views)
-    mask = np.asarray(aligned)
+    try:
+        mask = np.asarray(aligned)
+    except ValueError:  # lists of different length
+        mask = np.empty(0)
     if mask.ndim == 1 and mask.dtype == bool:
         _need_equal_rows("a boolean mask as aligned", views)
         if mask.size != views.n_rows[0]:

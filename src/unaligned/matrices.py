@@ -37,8 +37,30 @@ def as_matrix(X: Any, label: str) -> Any:
         X = _to_array(X, label)
     X = as_floats(X, label)
     if sparse.issparse(X):
-        X = X.tocsr()
+        X = _canonical(X.tocsr(), label)
     _check_numbers(X, label)
+    return X
+
+
+def _canonical(X: Any, label: str) -> Any:
+    """CSR with each entry once, in order, and 32-bit indices where they fit.
+
+    Compiled code in all libraries rests on that, and takes indices at their word.
+    """
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(
+            f"{label} is a damaged sparse matrix: {error}. Build it anew, e.g. with "
+            "scipy.sparse.coo_array, from rows, columns and values of its entries."
+        ) from None
+    if not X.has_canonical_format:
+        X = X.copy()  # it is the user's
+        X.sum_duplicates()
+    wide = X.indices.dtype.itemsize > 4 or X.indptr.dtype.itemsize > 4
+    if wide and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
+        parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        X = type(X)(parts, shape=X.shape)
     return X
 
 

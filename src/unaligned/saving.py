@@ -25,6 +25,8 @@ from scipy import sparse
 from unaligned._version import __version__
 from unaligned.archives import EPOCH, check_sizes, read_array, write_array
 from unaligned.drafts import whole_file
+from unaligned.plain_files import check_plain
+from unaligned.restored import check_fitted, check_numbers, check_random_numbers
 
 __all__ = ["FORMAT", "SavingMixin", "load", "read_whole", "write_whole"]
 
@@ -142,6 +144,7 @@ def write_whole(path: str | os.PathLike[str], kind: str, content: Any) -> None:
 def read_whole(path: str | os.PathLike[str], kind: str, expected: type) -> Any:
     """Read what `write_whole` wrote, or say what is wrong with the file."""
     version = __version__
+    check_plain(path)
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
@@ -310,7 +313,7 @@ class Reader:
                 return {self.unpack(key): self.unpack(item) for key, item in content}
             case "random_state":
                 generator = np.random.RandomState()
-                generator.set_state(self.unpack(content))
+                generator.set_state(check_random_numbers(self.unpack(content)))
                 return generator
             case "sparse":
                 return self._sparse(**content)
@@ -342,7 +345,10 @@ class Reader:
         # What came later has a default, which says that there was none of it.
         if not set(needed_by(cls)) <= set(fields) <= set(fields_of(cls)):
             raise ValueError(f"{name} had other fields when it was saved")
-        return cls(**{field: self.unpack(tree) for field, tree in fields.items()})
+        unpacked = {field: self.unpack(tree) for field, tree in fields.items()}
+        if name != "Alignment":  # which is checked as a whole, with its views
+            check_numbers(unpacked)
+        return cls(**unpacked)
 
     def _estimator(self, name: str, content: dict[str, Any]) -> Any:
         cls = find_estimator(name)
@@ -363,6 +369,7 @@ class Reader:
             )
         state = {key: self.unpack(tree) for key, tree in content["fitted"].items()}
         model._restore_state(state)
+        check_fitted(model)
         return model
 
 

@@ -5,9 +5,9 @@ Every complaint about views is worded here or, if it is about the numbers in one
 `unaligned.known_pairs` is the door for ``aligned``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set, ValuesView
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,10 @@ __all__ = [
 
 # Estimators that take views with unequal row counts, for the complaint that needs them.
 ACCEPT_UNEQUAL_ROWS: tuple[str, ...] = ("SAVuC", "CMVNMF")
+
+
+# What arrays, lists of them, data frames, AnnData and MuData have, one or another.
+ARRAY_LIKE = ("__array__", "__dataframe__", "__len__", "X", "mod", "shape")
 
 
 @dataclass(frozen=True)
@@ -137,13 +141,13 @@ def check_new_rows(X: Any, *, estimator: Any, view: Any) -> tuple[Any, int]:
             f"view={view!r} is none of the {len(widths)} views this estimator was "
             f"fitted on. Use an index below {len(widths)} or one of {names}."
         )
-    if len(widths) == 1 and _named_views(X) is None:
-        X = validate_single(X, estimator, reset=False)
-    elif _named_views(X) is not None:
+    if _named_views(X, "X") is not None:
         raise ValueError(
-            "predict takes new rows of ONE view: a 2-D array, not a list of views. "
-            "Call it once per view, as in predict(Xs[0], view=0)."
+            "New rows are of ONE view: give a 2-D array, not a list of views, once per "
+            "view, as in predict(Xs[0], view=0)."
         )
+    if len(widths) == 1:
+        X = validate_single(X, estimator, reset=False)
     X = as_matrix(X, label(names[index]))
     if X.shape[1] != widths[index]:
         raise ValueError(
@@ -187,14 +191,31 @@ def _shape(X: Any) -> tuple[int, ...]:
     return ()
 
 
-def _named_views(Xs: Any) -> list[tuple[Any, Any]] | None:
+def _complain_of_kind(X: Any, name: str) -> None:
+    """Complain about what is no array of any library, nor holds any."""
+    unread = isinstance(X, Iterator | ValuesView)
+    no_array = X is None or isinstance(X, Number | str | bytes | Set)
+    if unread or no_array or not any(hasattr(X, sign) for sign in ARRAY_LIKE):
+        is_what = repr(X) if X is None else f"of type {type(X).__name__}"
+        wanted = "A view is a 2-D array, rows × columns."
+        if name == "Xs":
+            wanted = "Give a list, tuple or dict of 2-D arrays, or one such array."
+        way_out = " Make a list of it first: list(...)." * unread
+        raise TypeError(f"{name} is {is_what}. {wanted}{way_out}")
+
+
+def _named_views(Xs: Any, what: str = "Xs") -> list[tuple[Any, Any]] | None:
     """Names and matrices, or None where ``Xs`` is one array rather than several."""
+    _complain_of_kind(Xs, what)
     if isinstance(getattr(Xs, "mod", None), Mapping):  # MuData: a dict of AnnData
         Xs = Xs.mod
     if isinstance(Xs, Mapping) and not sparse.issparse(Xs):  # SciPy's DOK is a dict
         named = list(Xs.items())
     elif isinstance(Xs, list | tuple):
         depths = [len(_shape(X)) for X in Xs]
+        for i, X in enumerate(Xs):
+            if not isinstance(X, Number):  # of which one array may be made
+                _complain_of_kind(X, label(i))
         if Xs and max(depths) < 2 and not any(getattr(X, "ndim", 0) == 1 for X in Xs):
             return None  # a nested list of numbers: one array
         if Xs and max(depths) < 2:
@@ -204,15 +225,18 @@ def _named_views(Xs: Any) -> list[tuple[Any, Any]] | None:
                 "rows of one view with np.vstack(Xs)."
             )
         named = list(enumerate(Xs))
-    elif len(_shape(Xs)) == 3:
-        raise ValueError(
-            f"Xs is a 3-D array of shape {_shape(Xs)}. If its first axis holds the "
-            "views, pass list(Xs)."
-        )
     else:
+        if (n_axes := len(_shape(Xs))) not in (1, 2) and hasattr(Xs, "shape"):
+            way_out = "If its first axis holds the views, pass list(Xs)."
+            raise ValueError(
+                f"{what} is a {n_axes}-D array of shape {_shape(Xs)}, not 2-D, rows × "
+                f"columns. {way_out * (what == 'Xs' and n_axes == 3)}".rstrip()
+            )
         return None
     if not named:
-        raise ValueError("Xs holds no view. Give at least one 2-D array.")
+        raise ValueError(f"{what} holds no view. Give at least one 2-D array.")
+    for name, X in named:
+        _complain_of_kind(X, label(name))
     return named
 
 

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import unicodedata
 import warnings
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,7 @@ from tests.cli.file_views import (
 from tests.conftest import ROOT, heed_ctrl_c
 from unaligned import PAVuC, SAVuC
 from unaligned.cli import _command, _outputs
+from unaligned.cli._outputs import spreadsheet_cell
 from unaligned.cli._session import session
 from unaligned.datasets import read_views
 
@@ -307,6 +310,46 @@ def test_hostile_names_reach_no_terminal_and_no_other_file(tmp_path, blobs):
         ]  # fmt: skip
     cells = [cell for line in read_csv(out / "matches.csv") for cell in line.values()]
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+
+
+BEFORE = [
+    "",
+    "\n",
+    "\r\n",
+    "\t",
+    " ",
+    "\u00a0",
+    "\u3000",
+    "\ufeff",
+    "\u200b",
+    "\x00\x1f",
+]
+SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u2212"
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_whatever_comes_before_a_formula(before):
+    """Blanks and invisible characters, and signs of any width."""
+    for sign in SIGNS:
+        assert spreadsheet_cell(f"{before}{sign}1+1") == f"'{before}{sign}1+1"
+    for text in (f"{before}cell-1", f"{before}1=1", f"{before}'=1"):
+        quoted = f"'{text}" if before.startswith(("\n", "\r", "\t")) else text
+        assert spreadsheet_cell(text) == quoted
+
+
+def test_no_formula_reaches_a_table(blobs, tmp_path):
+    """As no spreadsheet would read it: full-width signs are the common ones there."""
+    ids = [f"{b}{s}{i}+1" for i, (b, s) in enumerate(product(BEFORE[:9], SIGNS))][:60]
+    files = [write_csv(tmp_path / f"{c}.csv", blobs[0][0], ids) for c in "ab"]
+    out = tmp_path / "out"
+    result = run("cluster", *files, *FAST, "--match-ids", "-o", out)
+    assert result.exit_code == 0, result.output
+    for path in (out / "labels_a.csv", out / "labels_b.csv", out / "matches.csv"):
+        cells = [cell for line in read_csv(path) for cell in line.values()]
+        assert len(cells) > 100
+        for cell in cells:
+            shown = unicodedata.normalize("NFKC", cell).lstrip("\ufeff\u200b \t\r\n")
+            assert not shown.startswith(("=", "+", "-", "@", "\u2212"))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from scipy.io import savemat
 
 from unaligned.datasets import DownloadError, _download, fetch, load
+from unaligned.datasets._download import GATHERED_IN
 from unaligned.datasets._registry import Dataset, paper_datasets
 
 NAME = "Small.mat"
@@ -165,8 +166,8 @@ def test_a_truncated_body_is_kept_and_completed(dataset, server, tmp_path):
     server.behaviour = "truncated"
     with pytest.raises(DownloadError, match="broke off"):
         _download.download(dataset, tmp_path)
-    assert names(tmp_path) == [f"{NAME}.part"]
-    kept = (tmp_path / f"{NAME}.part").stat().st_size
+    assert names(tmp_path) == [GATHERED_IN]
+    kept = (tmp_path / GATHERED_IN / NAME).stat().st_size
     assert 0 < kept < len(server.content)
     server.behaviour = "good"
     path = _download.download(dataset, tmp_path)
@@ -185,11 +186,19 @@ def test_any_partial_file_ends_well(dataset, server, tmp_path, behaviour, before
         "too much": content * 2,
         "rubbish": bytes(1000),
     }[before]
-    (tmp_path / f"{NAME}.part").write_bytes(kept)
+    (tmp_path / GATHERED_IN).mkdir()
+    (tmp_path / GATHERED_IN / NAME).write_bytes(kept)
     server.behaviour = behaviour
     path = _download.download(dataset, tmp_path)
     assert path.read_bytes() == content
     assert names(tmp_path) == [NAME]
+
+
+def test_a_partial_file_of_another_program_is_left_alone(dataset, server, tmp_path):
+    browsers = tmp_path / f"{NAME}.part"
+    browsers.write_bytes(bytes(1000))
+    _download.download(dataset, tmp_path)
+    assert browsers.read_bytes() == bytes(1000)
 
 
 def test_a_second_address_helps(server, tmp_path):
@@ -213,7 +222,7 @@ def test_a_silent_server_is_given_up(dataset, server, tmp_path, monkeypatch):
     server.behaviour = "stalled"
     with pytest.raises(DownloadError, match=r"does not answer|cannot be reached"):
         _download.download(dataset, tmp_path)
-    assert names(tmp_path) == [f"{NAME}.part"]
+    assert names(tmp_path) == [GATHERED_IN]
 
 
 def test_a_folder_that_cannot_be_made_is_named(dataset, tmp_path):
@@ -229,7 +238,7 @@ def test_ctrl_c_leaves_only_the_part(dataset, server, tmp_path, monkeypatch):
     monkeypatch.setattr(_download, "checksum_matches", interrupt)
     with pytest.raises(KeyboardInterrupt):
         _download.download(dataset, tmp_path)
-    assert names(tmp_path) == [f"{NAME}.part"]
+    assert names(tmp_path) == [GATHERED_IN]
 
 
 FETCH = """
@@ -245,7 +254,7 @@ def test_a_killed_download_goes_on(server, tmp_path):
     server.content = server.content * 20
     dataset = describe(server.content, [server.url])
     server.behaviour = "stalled"
-    part = tmp_path / f"{NAME}.part"
+    part = tmp_path / GATHERED_IN / NAME
     process = subprocess.Popen(
         [sys.executable, "-c", FETCH, json.dumps(vars(dataset)), str(tmp_path)]
     )

@@ -232,17 +232,27 @@ for seed in range(start, end):
 """
 
 
+def write_modality(modality, text):
+    X = np.random.RandomState(0).normal(size=(6, 3))
+    modality.create_dataset("X", data=X, chunks=(2, 3), compression="gzip")
+    for frame, names in {"obs": list("abcdef"), "var": list("xyz")}.items():
+        group = modality.create_group(frame)
+        group.attrs["_index"] = "_index"
+        group.attrs["column-order"] = np.array([], dtype=text)
+        group["_index"] = np.array(names, dtype=text)
+
+
 def write_h5ad(path):
     h5py = pytest.importorskip("h5py", reason="needs the extra 'io'")
-    text = h5py.string_dtype()
     with h5py.File(path, "w") as file:
-        X = np.random.RandomState(0).normal(size=(6, 3))
-        file.create_dataset("X", data=X, chunks=(2, 3), compression="gzip")
-        for frame, names in {"obs": list("abcdef"), "var": list("xyz")}.items():
-            group = file.create_group(frame)
-            group.attrs["_index"] = "_index"
-            group.attrs["column-order"] = np.array([], dtype=text)
-            group["_index"] = np.array(names, dtype=text)
+        write_modality(file, h5py.string_dtype())
+
+
+def write_h5mu(path):
+    h5py = pytest.importorskip("h5py", reason="needs the extra 'io'")
+    with h5py.File(path, "w") as file:
+        for name in ("rna", "atac"):
+            write_modality(file.create_group(f"mod/{name}"), h5py.string_dtype())
 
 
 def write_matlab73(path):

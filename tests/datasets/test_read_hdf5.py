@@ -1,6 +1,10 @@
 """HDF5: MATLAB 7.3, AnnData and MuData, through the process that reads them."""
 
 import io
+import os
+import re
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -21,7 +25,8 @@ def in_process(monkeypatch):
     from unaligned.datasets.readers import hdf5_worker
 
     def ask(kind, path, what, matrix=None):
-        pipe = io.BytesIO()
+        pipe = io.BytesIO(b"\n")
+        pipe.seek(1)
         with h5py.File(path, "r") as file:
             worker = hdf5_worker.Worker(file, 1e9, 1e9)
             try:
@@ -359,6 +364,52 @@ def test_sizes_are_checked_before_memory_is_taken(tmp_path, monkeypatch):
         read_view(path)
 
 
+@pytest.mark.parametrize("part", ["obs/_index", "var/_index", "obs/note"])
+def test_texts_that_unpack_to_gigabytes(h5ad, monkeypatch, part):
+    path, _ = h5ad
+    monkeypatch.setattr(contents, "MOST_TEXT", 1 << 24)
+    with h5py.File(path, "r+") as file:
+        del file[part]
+        long = np.bytes_(b"a" * 60_000)  # which stands for all that is not there
+        file.create_dataset(part, (50_000,), long.dtype, chunks=(1,), fillvalue=long)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(DataFileError, match="far more than the file"):
+        read_view(path)
+
+
+def test_names_that_are_merely_many(tmp_path):
+    path = tmp_path / "cells.h5ad"
+    with h5py.File(path, "w") as file:
+        names = [f"cell {i} of a plate" for i in range(5000)]
+        write_modality(file, np.ones((5000, 2)), names)
+    assert read_view(path).row_ids == names
+
+
+LITTLE = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(float(sys.argv[1])),) * 2)
+from unaligned.datasets import read_view
+print(read_view(sys.argv[2]).X.shape)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("gigabytes", [0.3, 0.6, 2])
+def test_less_memory_than_the_worker_wants(h5ad, gigabytes):
+    run = subprocess.run(
+        [sys.executable, "-c", LITTLE, str(gigabytes * 1e9), h5ad[0]],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    if run.returncode == 0:
+        assert run.stdout == "(5, 3)\n"
+    else:
+        said = run.stderr.splitlines()[-1]
+        assert re.search(r"memory|Memory|failed to map", said), run.stderr
+
+
 def test_an_endless_search_ends_the_worker_only(h5ad, monkeypatch):
     # Text lies in heaps; in one that claims another size, HDF5 2.0 searches for ever.
     path, _ = h5ad
@@ -373,12 +424,18 @@ def test_an_endless_search_ends_the_worker_only(h5ad, monkeypatch):
 @pytest.mark.parametrize(
     ("worker", "complaint"),
     [
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "crashes on it"),
-        ("", "crashes on it"),
-        ("print('no JSON')", "cannot be read as an AnnData file"),
-        ('print(\'{"arrays": [], "answer": [1]}\')', "cannot be read"),
+        ("import os; os.kill(os.getpid(), 11)", "be started"),
         (
-            'print(\'{"arrays": [{"shape": [9, 9], "dtype": "f8"}]}\'); exit(\'why.\')',
+            "import os; print(flush=True); os.kill(os.getpid(), 11)",
+            "crashes on it",
+        ),
+        ("", r"cannot be started \(it says nothing\)"),
+        ("raise ImportError('no h5py')", r"started \(ImportError: no h5py\); .*ulimit"),
+        ("print()", "crashes on it"),
+        ("print('\\nno JSON')", "cannot be read as an AnnData file"),
+        ('print(\'\\n{"arrays": [], "answer": [1]}\')', "cannot be read"),
+        (
+            'print(\'\\n{"arrays": [{"shape": [9], "dtype": "f8"}]}\'); exit("why.")',
             "why.",
         ),
     ],

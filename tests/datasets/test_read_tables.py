@@ -378,3 +378,23 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"pip install 'unaligned\[io\]'"):
         read_view(tmp_path / "t.parquet")
+
+
+def test_ids_that_unpack_to_gigabytes(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv.gz"
+    with gzip.open(path, "wt", compresslevel=1) as file:
+        file.write("id,x\n")
+        for i in range(300):
+            file.write(f"{i}{'a' * 100_000},{i}\n")  # 30 MB in 150 kB
+    monkeypatch.setattr(contents, "MOST_TEXT", 1 << 20)
+    with pytest.raises(DataFileError, match="ids and texts unpack to more than"):
+        read_view(path)
+
+
+def test_a_long_word_beside_nothing_is_kept_once(tmp_path):
+    words = [None, *["a" * 10_000] * 999, "b"]
+    table = pa.table({"word": words, "x": np.arange(1001.0)})
+    pq.write_table(table, tmp_path / "a.parquet")
+    found = read_view(tmp_path / "a.parquet").other_columns["word"]
+    assert found.tolist() == words
+    assert len({id(word) for word in found}) == 3

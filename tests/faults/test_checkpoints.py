@@ -24,6 +24,7 @@ from unaligned import Alignment, PAVuC, SAVuC, checkpoints
 from unaligned.base import ViewClusterer
 from unaligned.baselines import VuCG
 from unaligned.checkpoints import Course, FitCheckpoint, Terminated
+from unaligned.drafts import begin_draft
 from unaligned.kernels.devices import Torch
 from unaligned.known_pairs import check_aligned
 from unaligned.saving import read_whole, write_whole
@@ -336,13 +337,72 @@ def test_a_full_disk_does_not_end_a_fit(path, monkeypatch):
     assert list(path.parent.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("part", "value", "complaint"),
+    [
+        ("n_iter", -(10**12), "iterations"),
+        ("seed", -1, "seed"),
+        ("n_clusters", 10**9, "clusters"),
+        ("n_clusters", 2, "2 clusters, not 3"),
+        ("objectives", [np.inf], "objectives"),
+        ("identities", [np.full(90, -1)], "pairs is not of 3 views"),
+        ("identities", [np.full(90, 5)] * 3, "two partners"),
+        ("state", [], "state"),
+        ("identity", [], "of which fit"),
+        ("identity", {1: np.ones(3)}, "of which fit"),
+    ],
+)
+def test_a_checkpoint_that_no_fit_has_written(
+    path, killed_after, part, value, complaint
+):
+    model = PAVuC(3, **SETTINGS, checkpoint=path)
+    killed_after(1, lambda: model.fit(blobs()))
+    content = read_whole(path, "checkpoint", dict)
+    write_whole(path, "checkpoint", content | {part: value})
+    with pytest.raises(ValueError, match=complaint) as error:
+        model.fit(blobs())
+    assert "Delete it to start anew" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("graphs", [np.ones((3, 3))] * 3),  # compiled code would read beyond them
+        ("permutations", [np.full(90, 10**9)] * 3),
+        ("permutations", [np.zeros(90, int)] * 3),
+        ("anchors", np.full((3, 3), np.nan)),
+        ("template", 3),
+        ("objective", np.nan),
+    ],
+)
+def test_a_state_that_no_fit_has_reached(path, killed_after, part, value):
+    model = PAVuC(3, **SETTINGS, checkpoint=path)
+    killed_after(1, lambda: model.fit(blobs()))
+    content = read_whole(path, "checkpoint", dict)
+    content["state"][part] = value
+    write_whole(path, "checkpoint", content)
+    with pytest.raises(ValueError, match="is damaged"):
+        model.fit(blobs())
+
+
+def test_a_first_step_that_fails_is_put_down_to_the_checkpoint(path, killed_after):
+    model = SAVuC(3, random_state=0, effort="quick", checkpoint=path)
+    killed_after(1, lambda: model.fit(blobs()))
+    content = read_whole(path, "checkpoint", dict)
+    content["state"]["groups"] = [{"views": (99,), "rows": {}}]
+    write_whole(path, "checkpoint", content)
+    with pytest.raises(ValueError, match=r"cannot go on from it"):
+        model.fit(blobs())
+
+
 def test_what_a_kill_left_half_written_goes(path, killed_after):
     model = PAVuC(3, **SETTINGS, checkpoint=path)
     killed_after(1, lambda: model.fit(blobs()))
-    path.with_name(".fit.checkpoint.0a1b.part").write_text("half")
-    path.with_name(".other.0a1b.part").write_text("not ours")
+    os.close(begin_draft(path.parent, path).lock)
+    path.with_name(".fit.checkpoint.0a1b.part").write_text("not ours")
     model.fit(blobs())
-    assert [left.name for left in path.parent.iterdir()] == [".other.0a1b.part"]
+    left = [path.name for path in path.parent.iterdir()]
+    assert left == [".fit.checkpoint.0a1b.part"]
 
 
 def test_writing_takes_a_small_share_of_the_time(path, monkeypatch):

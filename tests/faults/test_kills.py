@@ -16,6 +16,8 @@ from numpy.testing import assert_array_equal
 
 import unaligned
 from unaligned.benchmark.cells import Results
+from unaligned.cli._outputs import check_names, check_output, whole_folder
+from unaligned.drafts import MAKER, begin_draft
 from unaligned.saving import read_whole
 
 KILLS = int(os.environ.get("UNALIGNED_KILLS", "6")) // 3
@@ -141,13 +143,37 @@ def answer_in(out):
     A kill may leave a draft in it, or results of which some are moved already; the
     next command removes the one and finishes the other.
     """
-    drafts = {path.name for path in out.glob(".out.*.part")}
-    moving = list(out.glob(".out.*.ready"))
+    drafts = {path.name for path in out.glob(".unaligned-*")}
+    moving = list(out.glob(".unaligned-*/ready"))
     if moving:
         return tables_in(out) | tables_in(moving[0])
     summary = json.loads((out / "summary.json").read_text())
-    assert set(summary["files"]) == files_in(out) - drafts
-    return tables_in(out)
+    assert set(summary["files"]) == files_in(out) - drafts - set(OF_THE_USER)
+    return {
+        name: tables_in(out)[name]
+        for name in tables_in(out)
+        if name in summary["files"]
+    }
+
+
+OF_THE_USER = [
+    ".keep.precious.part",
+    ".kept.mine.ready",
+    ".out.0a1b2c3d.part",
+    ".unaligned-mine.part",
+    "labels_mine.csv",
+    "notes.txt",
+]
+
+
+def put_files_of_the_user(folder):
+    for name in OF_THE_USER:
+        (folder / name).write_text(f"{name}, and nobody else's")
+
+
+def assert_nothing_of_the_user_is_lost(folder):
+    for name in OF_THE_USER:
+        assert (folder / name).read_text() == f"{name}, and nobody else's"
 
 
 def test_clusters_of_files(tmp_path):
@@ -156,13 +182,18 @@ def test_clusters_of_files(tmp_path):
     seconds = victims.duration(victims.cluster, tmp_path)
     expected = answer_in(out)
     assert len(expected) == 3
+    put_files_of_the_user(out)
+    put_files_of_the_user(tmp_path)
     for _ in kills(victims.cluster, tmp_path, seconds):
         # There were results, so these or the new ones are there: both are the same.
         assert answer_in(out) == expected
+        assert_nothing_of_the_user_is_lost(out)
     victims.duration(victims.cluster, tmp_path)
     assert answer_in(out) == expected
-    assert not list(tmp_path.rglob(".out.*"))
-    assert files_in(tmp_path) == {"a.npy", "b.npy", "log", "out"}
+    for folder, others in (out, expected), (tmp_path, {"a.npy", "b.npy", "log", "out"}):
+        assert_nothing_of_the_user_is_lost(folder)
+        assert files_in(folder) >= {*others, *OF_THE_USER}
+        assert not set(folder.glob(".unaligned-*")) - {folder / ".unaligned-mine.part"}
 
 
 def move_results(out, moves):
@@ -189,16 +220,86 @@ def test_results_that_replace_others_are_finished_by_the_next_command(tmp_path, 
 
 
 def test_the_draft_of_a_command_at_work_is_left_alone(tmp_path):
-    from unaligned.cli._outputs import check_output, whole_folder
-
     out = tmp_path / "out"
     with whole_folder(out) as folder:
         (folder / "summary.json").write_text("{}")
         check_output(out, force=False)
         assert folder.exists()
     assert files_in(out) == {"summary.json"}
-    abandoned = tmp_path / ".out.abcd.part"
-    abandoned.mkdir()
-    with pytest.raises(Exception, match="holds other files"):
-        check_output(out, force=False)
-    assert not abandoned.exists()
+
+
+@pytest.mark.parametrize("parents", [0, 1, 2])
+def test_the_draft_of_a_killed_command_goes(tmp_path, parents):
+    """It lies in the nearest folder that existed: in the output, or above it."""
+    out = tmp_path / "a" / "b"
+    place = [out, *out.parents][parents]
+    place.mkdir(parents=True, exist_ok=True)
+    draft = begin_draft(place, out)
+    (draft.folder / "draft").mkdir()
+    (draft.folder / "draft" / "labels.csv").write_text("half")
+    os.close(draft.lock)
+    check_output(out, force=False)
+    assert files_in(place) == set()
+
+
+def abandoned_folder(place, proof=None, name=".unaligned-0123456789abcdef.part"):
+    """A folder that could be taken for a draft."""
+    folder = place / name
+    folder.mkdir()
+    (folder / "draft").mkdir()
+    (folder / "draft" / "thesis.txt").write_text("mine")
+    if proof is not None:
+        (folder / MAKER).write_bytes(proof)
+    return folder
+
+
+def test_a_folder_without_proof_is_not_ours(tmp_path):
+    out = tmp_path / "out"
+    sound = begin_draft(tmp_path, out)
+    proof = (sound.folder / MAKER).read_bytes()
+    sound.remove()
+    others = [
+        abandoned_folder(tmp_path),
+        abandoned_folder(tmp_path, b"", ".unaligned-1123456789abcdef.part"),
+        abandoned_folder(tmp_path, proof, ".unaligned-2123456789abcdef.part"),
+        abandoned_folder(tmp_path, b"mine", ".unaligned-3123456789abcdef.part"),
+        abandoned_folder(tmp_path, proof, ".out.precious.part"),
+        abandoned_folder(tmp_path, proof, ".out.precious.ready"),
+    ]
+    linked = tmp_path / ".unaligned-4123456789abcdef.part"
+    linked.symlink_to(others[0])
+    os.mkfifo(others[0] / MAKER)
+    unfinished = tmp_path / ".unaligned-5123456789abcdef.part"
+    unfinished.mkdir()  # killed at the very first step
+    check_output(out, force=False)
+    assert not unfinished.exists()
+    assert linked.is_symlink()
+    assert all((path / "draft" / "thesis.txt").read_text() == "mine" for path in others)
+
+
+def test_results_never_replace_a_file_of_the_user(tmp_path):
+    """A report of theirs, say, beside results that were written without one."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "summary.json").write_text(
+        json.dumps({"kind": "unaligned results", "files": ["old.csv", "summary.json"]})
+    )
+    (out / "report.html").write_text("mine")
+    (out / "old.csv").write_text("old")
+    with pytest.raises(
+        Exception, match=r"report.html is not among the earlier results"
+    ):
+        check_names(out, ["report.html", "old.csv"])
+
+    def write(folder):
+        with whole_folder(folder) as draft:
+            for name in ("report.html", "old.csv", "summary.json"):
+                (draft / name).write_text("new")
+
+    with pytest.raises(
+        Exception, match=r"report.html is not among the earlier results"
+    ):
+        write(out)
+    assert files_in(out) == {"old.csv", "report.html", "summary.json"}
+    assert (out / "old.csv").read_text() == "old"
+    assert (out / "report.html").read_text() == "mine"

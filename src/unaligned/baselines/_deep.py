@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.matrices import largest_of, most_to_square
+from unaligned.restored import check_shapes
 from unaligned.views import Views, label
 
 if TYPE_CHECKING:
@@ -163,6 +164,21 @@ class FrozenEncoder(NamedTuple):
     biases: list[NDArray[np.float32]]
     rectified: bool
     """Whether latent points are cut off at zero, like all hidden ones."""
+
+    def check(self, n_features: int, n_latent: int) -> None:
+        """Complain where the layers do not lead from one width to the other."""
+        of_scaling = {"shift": self.scaling.shift, "width": self.scaling.width}
+        for name, part in of_scaling.items():
+            axes = "d" if np.ndim(part) else ""
+            check_shapes(of_scaling, {name: axes}, {"d": n_features})
+        width = n_features
+        for W, b in zip(self.weights, self.biases, strict=True):
+            layer = {"weights": W, "biases": b}
+            sizes = {"in": width}
+            check_shapes(layer, {"weights": "in out", "biases": "out"}, sizes)
+            width = sizes["out"]
+        if width != n_latent:
+            raise ValueError(f"an encoder ends in {width} columns, not in {n_latent}")
 
     def encode(self, X: Array) -> NDArray[np.float32]:
         """Latent points of rows as they come from the user."""

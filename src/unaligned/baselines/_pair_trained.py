@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from unaligned.kernels.matching import match_greedy, match_optimal
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import POSITIVE, POSITIVE_INT
 from unaligned.progress import say
+from unaligned.restored import check_shapes
 from unaligned.untested import untested_alignment
 from unaligned.views import Views, check_reference_view, label
 
@@ -177,6 +178,12 @@ class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
 
     _accepts_sparse = False
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "latents_": ["n l"],
+        "embedding_": "t e",
+        "cluster_centers_": "k e",
+    }
+
     latents_: list[NDArray[np.float32]]
 
     @property
@@ -213,6 +220,17 @@ class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         width = latent.shape[1]
         centers = self.cluster_centers_[:, view * width : (view + 1) * width]
         return np.asarray(pairwise_distances_argmin(latent, centers), dtype=np.intp)
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        super()._restore_state(state)
+        if "labels_" in state:
+            latents = zip(state["n_features_per_view_"], state["latents_"], strict=True)
+            for encoder, (n_features, latent) in zip(
+                state["_encoders"], latents, strict=True
+            ):
+                encoder.check(n_features, latent.shape[1])
+            widths = [latent.shape[1] for latent in state["latents_"]]
+            check_shapes(state, {"cluster_centers_": "k e"}, {"e": sum(widths)})
 
     def _memory_need(self, views: Views) -> float:
         """Count views in single precision; networks, their gradients and moments."""

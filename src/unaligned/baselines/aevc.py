@@ -271,6 +271,16 @@ class AEVC(PairedRowsClusterer):
         "}"
     )
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "anchors_": ["m d"],
+        "anchor_graphs_": ["n m"],
+        "common_graph_": "t m",
+        "consensus_graph_": "t m",
+        "view_graph_": "v v",
+        "view_weights_": "v",
+        "embedding_": "t _",
+    }
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PAIRED,
         "n_anchors": [POSITIVE_INT, None],

@@ -196,6 +196,14 @@ class CAMVC(PairedRowsClusterer):
         "}"
     )
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "anchors_": ["m d"],
+        "cluster_centers_": ["k d"],
+        "codes_": "t m",
+        "view_weights_": "v",
+        "embedding_": "t _",
+    }
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PAIRED,
         **ITERATIVE,

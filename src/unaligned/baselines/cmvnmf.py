@@ -237,6 +237,11 @@ class CMVNMF(ViewClusterer):
         "}"
     )
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "memberships_": ["n k"],
+        "bases_": ["k d"],
+    }
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PAIRED,
         **ITERATIVE,

@@ -169,6 +169,13 @@ class FDAGF(PairedRowsClusterer):
         "}"
     )
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "anchors_": [["_ d"]],
+        "anchor_graphs_": [["n _"]],
+        "scale_weights_": "v _",
+        "embedding_": "t _",
+    }
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PAIRED,
         **ITERATIVE,

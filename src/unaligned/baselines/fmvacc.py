@@ -175,6 +175,13 @@ class FMVACC(PairedRowsClusterer):
 
     _accepts_sparse = False
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "anchors_": ["m d"],
+        "anchor_graphs_": ["n m"],
+        "anchor_matchings_": ["int m"],
+        "embedding_": "t _",
+    }
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PAIRED,
         **ITERATIVE,

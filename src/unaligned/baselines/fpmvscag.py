@@ -201,6 +201,14 @@ class FPMVSCAG(PairedRowsClusterer):
         "}"
     )
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "anchors_": "m l",
+        "projections_": ["d l"],
+        "anchor_graph_": "t m",
+        "view_weights_": "v",
+        "embedding_": "t _",
+    }
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PAIRED,
         **ITERATIVE,

@@ -105,6 +105,12 @@ class LMVSC(PairedRowsClusterer):
         "}"
     )
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "anchors_": ["_ d"],
+        "anchor_graphs_": ["n _"],
+        "embedding_": "t _",
+    }
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PAIRED,
         "n_anchors": [POSITIVE_INT, None],

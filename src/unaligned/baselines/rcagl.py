@@ -191,6 +191,12 @@ class RCAGL(PairedRowsClusterer):
         "}"
     )
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "anchors_": ["m d"],
+        "shared_graph_": "t m",
+        "anchor_graphs_": ["n m"],
+    }
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PAIRED,
         **ITERATIVE,

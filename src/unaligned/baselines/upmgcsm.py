@@ -294,6 +294,14 @@ class UPMGCSM(ViewClusterer):
         "}"
     )
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "view_weights_": "v",
+        "view_errors_": "v",
+        "view_graphs_": ["n n"],
+        "affinity_": "t t",
+        "embedding_": "t _",
+    }
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON,
         "learner": [StrOptions({"lsr", "gmc"})],

@@ -247,6 +247,15 @@ class VuCG(ViewClusterer):
         "}"
     )
 
+    _fitted_shapes: ClassVar[dict[str, Any]] = {
+        "view_weights_": "v",
+        "bases_": ["d k"],
+        "memberships_": ["n k"],
+        "embedding_": "t _",
+    }
+
+    _state_shapes: ClassVar[dict[str, Any]] = {"memberships": ["n k"]}
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON,
         **ITERATIVE,

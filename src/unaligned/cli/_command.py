@@ -15,6 +15,7 @@ from unaligned.cli._inputs import Inputs, read_inputs
 from unaligned.cli._outputs import (
     KIND,
     SUMMARY,
+    check_names,
     check_output,
     label_files,
     whole_folder,
@@ -187,6 +188,8 @@ def answer(
         draw = _report_is_possible(report, screen)
         screen.stage(f"Reading {_amount(files)}")
         inputs = read_inputs(files, **reading)
+        names = [name for name in FILES if "*" not in name]
+        check_names(output, [*names, *label_files(inputs.data.view_names)])
         found = find(inputs, screen)
         if draw:
             screen.stage("Drawing the report")

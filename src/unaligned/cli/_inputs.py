@@ -15,6 +15,7 @@ from unaligned.cli._session import printable
 from unaligned.datasets import FileViews, read_views
 from unaligned.datasets.readers.contents import listed
 from unaligned.known_pairs import KnownPairs, check_aligned
+from unaligned.plain_files import check_plain
 from unaligned.views import Views, label
 
 __all__ = ["Inputs", "read_inputs", "read_pairs"]
@@ -154,6 +155,7 @@ def _read_table(
     path: Path, data: FileViews
 ) -> tuple[list[int], list[tuple[int, list[str]]]]:
     """Read the views that the columns stand for, and the other lines by number."""
+    check_plain(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:

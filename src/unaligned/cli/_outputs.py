@@ -1,32 +1,33 @@
 """What a command writes: a folder of results, complete or not at all.
 
-Results are drafted in a hidden folder, *name*.part. A new output folder is that folder,
-renamed. Into one that exists they go file by file, and a kill can come in between. So
-the draft is first renamed to *name*.ready, and the next command with the same output
-finishes what it finds there.
+Results are drafted in a private folder. A new output folder is that draft, moved. Into
+one that exists they go file by file, and a kill can come in between. So the draft is
+first renamed to *ready*, and the next command with the same output finishes what it
+finds there.
 """
 
 import csv
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import Any
+from unicodedata import category, normalize
 
 import click
 
 from unaligned.cli._session import undisturbed
-from unaligned.drafts import claim, draft_name
+from unaligned.drafts import abandoned_drafts, begin_draft
 from unaligned.report import Findings
 
 __all__ = [
     "KIND",
     "SUMMARY",
+    "check_names",
     "check_output",
     "check_place",
     "label_files",
@@ -40,7 +41,10 @@ __all__ = [
 
 KIND = "unaligned results"
 SUMMARY = "summary.json"
+DRAFT, READY = "draft", "ready"
 EARLIER = ".earlier.json"  # summary of the results that are being replaced
+FORMULAS_BEGIN = "=+-@\N{MINUS SIGN}"
+LINE_ENDS = ("\t", "\r", "\n")  # and of cells, in tables of text
 LONGEST_NAME = 100  # bytes that a view adds to the name of its file
 
 
@@ -64,6 +68,18 @@ def check_output(output: Path, *, force: bool) -> None:
         )
 
 
+def check_names(output: Path, names: Iterable[str]) -> None:
+    """Complain where results would take the place of files that are no results."""
+    listed = _files_of(output / SUMMARY)
+    earlier = set() if listed is None else {*listed, SUMMARY}
+    for path in (output / name for name in names):
+        if os.path.lexists(path) and (path.name not in earlier or path.is_dir()):
+            raise click.ClickException(
+                f"{path} is not among the earlier results, and results of this name "
+                "would replace it; move it, or name another folder with --output."
+            )
+
+
 def check_place(output: Path) -> None:
     """Complain where the folder cannot be made or written into.
 
@@ -76,11 +92,12 @@ def check_place(output: Path) -> None:
                     f"{place} is a file; name a folder with --output."
                 )
         place = _place_beside(output)
-        trial = place / draft_name(output)
+        trial = begin_draft(place, output)
         try:
-            (trial / output.absolute().relative_to(place)).mkdir(parents=True)
+            way = output.absolute().relative_to(place)
+            (trial.folder / "trial" / way).mkdir(parents=True)
         finally:
-            shutil.rmtree(trial, ignore_errors=True)
+            trial.remove()
     except OSError as error:
         raise click.ClickException(
             f"{output} cannot be made or written into ({error.strerror}); name another "
@@ -96,6 +113,8 @@ def _place_beside(output: Path) -> Path:
 
 def _files_of(path: Path) -> set[str] | None:
     """Names of the files that a summary speaks of; None: there is no such summary."""
+    if not path.is_file():  # reading a pipe may take for ever
+        return None
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
         if summary["kind"] != KIND:
@@ -112,21 +131,22 @@ def whole_folder(output: Path) -> Iterator[Path]:
 
     Where anything goes wrong, or somebody stops the program, it disappears.
     """
-    draft = _place_beside(output) / draft_name(output)
+    private = begin_draft(_place_beside(output), output)
     try:
+        draft = private.folder / DRAFT
         draft.mkdir()
-        with claim(draft):
-            yield draft
-            with undisturbed():
-                if output.exists():
-                    draft = draft.rename(draft.with_suffix(".ready"))
-                    _publish(draft, output)
-                else:
-                    output.parent.mkdir(parents=True, exist_ok=True)
-                    draft.rename(output)
+        yield draft
+        with undisturbed():
+            if output.exists():
+                check_names(output, os.listdir(draft))
+                ready = draft.rename(private.folder / READY)
+                _publish(ready, output)
+            else:
+                output.parent.mkdir(parents=True, exist_ok=True)
+                draft.rename(output)
     finally:
         with undisturbed():
-            shutil.rmtree(draft, ignore_errors=True)
+            private.remove()
 
 
 def _publish(ready: Path, output: Path) -> None:
@@ -146,27 +166,28 @@ def _publish(ready: Path, output: Path) -> None:
 def _clear_up(output: Path) -> None:
     """Finish or remove what commands that were killed left of the same output."""
     output = output.absolute()
-    start = f".{output.name}."
-    for place in filter(Path.is_dir, (output, output.parent)):
-        for draft in [path for path in place.iterdir() if path.name.startswith(start)]:
-            if draft.suffix not in (".part", ".ready") or not draft.is_dir():
-                continue
-            with claim(draft) as abandoned:
-                if abandoned and draft.suffix == ".ready":
-                    _publish(draft, output)
-                if abandoned:
-                    shutil.rmtree(draft, ignore_errors=True)
+    places = dict.fromkeys([output, output.parent, _place_beside(output)])
+    for place in filter(Path.is_dir, places):
+        for draft in abandoned_drafts(place, output):
+            if (ready := draft.folder / READY).is_dir():
+                _publish(ready, output)
+            draft.remove()
 
 
 def spreadsheet_cell(text: str) -> str:
-    """Text that a spreadsheet will not take for a formula, as the report writes it.
+    r"""Text that a spreadsheet will not take for a formula.
+
+    Spreadsheets pass over blanks and invisible characters before a formula, and read
+    full-width signs as the common ones.
 
     Examples
     --------
-    >>> spreadsheet_cell("=1+1"), spreadsheet_cell("cell-1")
-    ("'=1+1", 'cell-1')
+    >>> [spreadsheet_cell(text) for text in ("=1+1", "\n\uff1d1", "cell-1")]
+    ["'=1+1", "'\n＝1", 'cell-1']
     """
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    seen = (c for c in text if not c.isspace() and category(c)[0] not in "CZ")
+    begins_formula = normalize("NFKC", next(seen, "x"))[:1] in FORMULAS_BEGIN
+    return f"'{text}" if begins_formula or text.startswith(LINE_ENDS) else text
 
 
 def label_files(view_names: Sequence[str]) -> list[str]:

@@ -164,7 +164,10 @@ def _run(
     if parts == ("scaling",):  # on data of its own
         options["datasets"] = ("synthetic",)
     study = _study(console, time_limit=time_limit, **options)
-    results = Results(output / CELLS)
+    try:
+        results = Results(output / CELLS)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
     threads = threads or max(1, (os.cpu_count() or 1) // jobs)
     limits = Limits(time_limit, _memory(memory_limit, jobs), threads)
     progress = BenchProgress(console, results, jobs)

@@ -1,6 +1,6 @@
 """Downloads that can be interrupted, go on where they stopped, and are what they claim.
 
-A file is gathered under the name ``<name>.part`` and gets its own name when it is
+A file is gathered in a hidden folder that is ours, and moves out of it when it is
 complete and its checksum is right. pooch looks after the cache, requests after the
 network.
 """
@@ -9,7 +9,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ __all__ = ["DownloadError", "checksum_matches", "download"]
 
 TIMEOUT = (10, 30)  # seconds to connect, and without a byte
 MOST_BYTES = 1 << 32  # of a file whose size is not known
+GATHERED_IN = ".unaligned-downloads"
 CHUNK = 1 << 13  # bytes at a time, and the most that an interruption costs
 
 
@@ -87,10 +88,15 @@ def _retrieve(dataset: Dataset, url: str, folder: Path, quiet: bool) -> None:
     known = f"sha256:{dataset.sha256}" if dataset.sha256 else None
 
     def downloader(url: str, output_file: Any, _: Any) -> None:
-        part = folder / f"{dataset.file}.part"
-        if not _complete(dataset, url, part, quiet):
-            _complete(dataset, url, part, quiet)  # what was gathered before was no good
-        os.replace(part, output_file)
+        part = folder / GATHERED_IN / dataset.file
+        part.parent.mkdir(exist_ok=True)
+        try:
+            if not _complete(dataset, url, part, quiet):
+                _complete(dataset, url, part, quiet)  # what was there was no good
+            os.replace(part, output_file)
+        finally:
+            with suppress(OSError):  # something is half here
+                part.parent.rmdir()
 
     with _silent_pooch():
         pooch.retrieve(

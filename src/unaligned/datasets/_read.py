@@ -23,6 +23,7 @@ from unaligned.datasets.readers.matlab import read_matlab
 from unaligned.datasets.readers.numpy_files import read_npy, read_npz
 from unaligned.datasets.readers.parquet import read_parquet
 from unaligned.known_pairs import are_row_numbers, pairs_by_name
+from unaligned.plain_files import check_plain
 
 __all__ = ["FileViews", "read_view", "read_views"]
 
@@ -225,6 +226,10 @@ def read_file(path: PathLike, options: Options) -> list[FileView]:
         np.dtype(np.float64),
     ):
         raise ValueError(f"dtype={options.dtype!r} must be float32, float64 or None.")
+    try:
+        check_plain(path)
+    except ValueError as error:
+        raise DataFileError(str(error)) from None
     kind, reader = _find_reader(path)
     try:
         views = [_set_aside(view, options.exclude) for view in reader(path, options)]

@@ -111,6 +111,6 @@ def local_files(data_home: str | os.PathLike[str] | None = None) -> dict[str, Pa
         for place in (folder, folder / "data"):
             if place.is_dir():
                 for path in sorted(place.iterdir()):
-                    if path.suffix.lower() in SUFFIXES:
+                    if path.suffix.lower() in SUFFIXES and path.is_file():
                         found.setdefault(plain(path.stem), path)
     return found

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.distributed.blocks import import_dask, rows_per_part
+from unaligned.plain_files import check_plain
 
 __all__ = ["open_views"]
 
@@ -40,11 +41,17 @@ def open_views(paths: Any, *, chunks: int | str = "64 MiB") -> Any:
             f"paths={str(paths)!r} is one path. Give a list or a dict with a path for "
             "every view, as in open_views(['image.npy', 'text.npy'])."
         )
+    if not isinstance(paths, list | tuple):
+        raise TypeError(
+            f"paths is of type {type(paths).__name__}. Give a list or a dict with a "
+            "path for every view, as in open_views(['image.npy', 'text.npy'])."
+        )
     return [_open(path, chunks) for path in paths]
 
 
 def _open(path: Any, chunks: int | str) -> Any:
     name = str(path[0] if isinstance(path, list) else path).rstrip("/")
+    check_plain(name)
     if name.endswith(".npy"):
         return _open_npy(Path(name), chunks)
     if name.endswith(".zarr"):

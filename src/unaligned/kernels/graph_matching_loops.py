@@ -7,8 +7,9 @@ so each round is a single pass that also gathers the sums which the next one nee
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unaligned.kernels.compiling import compiling
 
 __all__ = ["blend", "make_doubly_stochastic", "take_largest"]
 
@@ -16,7 +17,7 @@ Floats: TypeAlias = NDArray[Any]
 Indices: TypeAlias = NDArray[np.intp]
 
 # Sums in any order, so that they are taken in vector registers; no entry is NaN.
-_compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
+_compiled = compiling(fastmath={"reassoc", "nsz", "nnan"})
 
 
 @_compiled

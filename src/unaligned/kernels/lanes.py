@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import extending, njit, types
+from numba import extending, types
 from numba.core import cgutils
+
+from unaligned.kernels.compiling import compiling
 
 __all__ = [
     "WIDTH",
@@ -31,8 +33,8 @@ Lanes: TypeAlias = Any  # sixteen float64 in vector registers
 
 WIDTH = 16
 
-compiled = njit(cache=True, nogil=True)
-inlined = njit(cache=True, nogil=True, forceinline=True)
+compiled = compiling()
+inlined = compiling(forceinline=True)
 
 _numba: Any = extending  # what follows is not covered by numba's annotations,
 _tools: Any = cgutils  # nor are these helpers

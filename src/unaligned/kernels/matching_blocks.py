@@ -8,9 +8,9 @@ as `matching_tree` does it, in float64. So the answer is the literal one here, t
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unaligned.kernels.compiling import compiling
 from unaligned.kernels.lanes import compiled, fused, inlined
 
 __all__ = ["match_by_blocks"]
@@ -127,7 +127,7 @@ def _resolve(
     return n_rivals
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@compiling(fastmath={"nnan", "nsz"})
 def _largest(values: Singles) -> np.float32:
     """Largest value; the flags let LLVM compare several at a time."""
     top = np.float32(-np.inf)

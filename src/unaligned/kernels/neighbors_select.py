@@ -3,13 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unaligned.kernels.lanes import compiled
 
 __all__ = ["keep_largest"]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def keep_largest(
     table: NDArray[Any],
     rows: NDArray[np.intp],

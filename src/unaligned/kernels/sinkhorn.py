@@ -7,8 +7,9 @@ operations would read it several times where these loops read it once.
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unaligned.kernels.compiling import compiling
 
 __all__ = ["best_partners", "scale_in_place", "scaling_factors"]
 
@@ -18,7 +19,7 @@ Indices: TypeAlias = NDArray[np.intp]
 TINY = np.float32(1e-30)  # keeps quotients finite
 
 # Sums in any order, so that they are taken in vector registers; no entry is NaN.
-_compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
+_compiled = compiling(fastmath={"reassoc", "nsz", "nnan"})
 
 
 @_compiled

@@ -27,6 +27,7 @@ from unaligned.parameters import (
     POSITIVE_INT,
 )
 from unaligned.pavuc.iteration import Problem, State, carry, init_state, pose
+from unaligned.pavuc.shapes import FITTED, STATE
 from unaligned.pavuc.solver import solve
 from unaligned.pavuc.updates import fuse_graphs, inverse, match_confidence
 from unaligned.untested import untested_alignment
@@ -168,6 +169,9 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         "           Template Selection}\n"
         "}"
     )
+
+    _fitted_shapes: ClassVar[dict[str, Any]] = FITTED
+    _state_shapes: ClassVar[dict[str, Any]] = STATE
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON,

@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +16,18 @@ __all__ = [
     "Options",
     "as_text",
     "check_memory",
+    "check_text",
     "is_matrix",
     "listed",
+    "most_text",
     "need_extra",
 ]
 
 
 SMALL = 1 << 20  # bytes that need no second thought
+# Texts are packed by ten or twenty at most where they name things. More than so many
+# bytes, and so many times their file, are no names.
+MOST_TEXT, MOST_TEXT_PER_BYTE = 1 << 28, 64
 
 
 class DataFileError(ValueError):
@@ -64,6 +70,20 @@ def check_memory(n_bytes: float, what: str) -> None:
         raise DataFileError(
             f"{what} would take {n_bytes / 1e9:.3g} GB, and {free / 1e9:.3g} GB of "
             "memory are free; take fewer rows or columns, or a machine with more."
+        )
+
+
+def most_text(path: Path) -> int:
+    """Bytes that ids and other texts of a file may take once they are unpacked."""
+    return max(MOST_TEXT, MOST_TEXT_PER_BYTE * path.stat().st_size)
+
+
+def check_text(n_bytes: int, most: int) -> None:
+    """Complain of a small file whose texts fill the memory."""
+    if n_bytes > most:
+        raise DataFileError(
+            f"its ids and texts unpack to more than {most / 1e6:.0f} MB, which is too "
+            "much for a file of this size; get it again, or write it anew without them."
         )
 
 

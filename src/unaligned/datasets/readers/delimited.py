@@ -21,6 +21,8 @@ from unaligned.datasets.readers.contents import (
     Options,
     as_text,
     check_memory,
+    check_text,
+    most_text,
     need_extra,
 )
 from unaligned.datasets.readers.csv_layout import MISSING, Layout, find_layout
@@ -28,6 +30,7 @@ from unaligned.datasets.readers.csv_layout import MISSING, Layout, find_layout
 __all__ = ["read_delimited"]
 
 BLOCK = 1 << 19  # bytes of text read at a time; pyarrow holds some thirty of them
+BYTES_OF_TEXT = 64  # that Python takes for any
 PIECE = 1 << 25  # bytes of numbers gathered at a time
 
 Block = tuple[NDArray[Any], dict[int, list[Any]]]
@@ -47,7 +50,7 @@ def read_delimited(path: Path, options: Options) -> list[FileView]:
         blocks = _blocks(path, layout, roles, dtype, options.encoding)
     else:
         blocks = iter([_read_plain(path, layout, roles, dtype, options.encoding)])
-    X, texts = join_blocks(blocks, len(roles.features), dtype)
+    X, texts = join_blocks(blocks, len(roles.features), dtype, most_text(path))
     if not len(X):
         raise DataFileError("it holds no rows of numbers.")
     names, row_ids = layout.names, None
@@ -77,16 +80,17 @@ def has_pyarrow() -> bool:
 
 
 def join_blocks(
-    blocks: Iterator[Block], width: int, dtype: np.dtype[Any]
+    blocks: Iterator[Block], width: int, dtype: np.dtype[Any], most: int
 ) -> tuple[NDArray[Any], dict[int, list[Any]]]:
     """Put blocks of rows together.
 
     They are gathered in large pieces, whose memory goes back to the system one by one
-    while the whole is filled.
+    while the whole is filled. Texts that are all different, as ids are, may take
+    ``most`` bytes.
     """
     pieces: list[Any] = []
     texts: dict[int, list[Any]] = {}
-    room, n_rows = 0, 0
+    room, n_rows, n_bytes = 0, 0, 0
     for block, columns in blocks:
         n_rows += len(block)
         while len(block):
@@ -100,6 +104,9 @@ def join_blocks(
             room -= len(now)
         for i, values in columns.items():
             texts.setdefault(i, []).extend(values)
+            if isinstance(values, list):
+                n_bytes += sum(BYTES_OF_TEXT + len(text or "") for text in values)
+                check_text(n_bytes, most)
     X = np.empty((n_rows, width), dtype)
     start = 0
     for i, piece in enumerate(pieces):

@@ -21,6 +21,7 @@ from unaligned.datasets.readers.contents import (
     Options,
     as_text,
     check_memory,
+    most_text,
     need_extra,
 )
 from unaligned.datasets.readers.variables import make_sparse
@@ -30,6 +31,7 @@ __all__ = ["is_hdf5", "read_anndata", "read_matlab73", "read_mudata"]
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 WORKER = Path(__file__).with_name("hdf5_worker.py")
+NOT_BEGUN = "The worker ended before it could begin"
 PATIENCE = 60.0  # seconds without a sign of life
 
 
@@ -81,6 +83,7 @@ def ask_worker(
     need_extra("h5py", "io", what)
     command = [sys.executable, "-P", os.fspath(WORKER), kind, os.fspath(path)]
     command += [matrix or "", str(available_bytes()), str(PATIENCE)]
+    command += [str(most_text(path))]
     with (
         tempfile.TemporaryFile() as complaints,
         subprocess.Popen(
@@ -92,12 +95,18 @@ def ask_worker(
     ):
         try:
             return _receive(worker.stdout)
-        except EOFError:
+        except EOFError as error:
             code = worker.wait()
             complaints.seek(0)
             said = complaints.read().decode("utf-8", "replace").strip()
             reason = said.splitlines()[-1] if said else ""
-            if code < 0 or not reason:
+            if error.args == (NOT_BEGUN,):
+                reason = (
+                    f"h5py, which reads it in a process of its own, cannot be started "
+                    f"({reason[:200] or 'it says nothing'}); give this one more memory "
+                    "(ulimit -v), or mend the installation of h5py."
+                )
+            elif code < 0 or not reason:
                 reason = "the HDF5 library crashes on it or finds no end; get it again."
             raise DataFileError(reason) from None
         finally:
@@ -106,6 +115,8 @@ def ask_worker(
 
 def _receive(pipe: Any) -> tuple[Any, list[NDArray[Any]]]:
     """Read an answer off the pipe."""
+    if not pipe.readline().endswith(b"\n"):
+        raise EOFError(NOT_BEGUN)
     line = pipe.readline()
     if not line.endswith(b"\n"):
         raise EOFError

@@ -2,8 +2,9 @@
 
 The HDF5 library takes damaged files at their word: text in them can crash the process
 or keep it busy for ever. Here that is the end of this process only. `hdf5.py` starts it
-and reads its answer: a line of JSON that says what there is, and then the bytes of the
-arrays one after the other. This file imports nothing of ours, so it starts quickly.
+and reads its answer: an empty line when it has begun, a line of JSON that says what
+there is, and then the bytes of the arrays one after the other. This file imports
+nothing of ours, so it starts quickly.
 """
 
 import faulthandler
@@ -19,6 +20,8 @@ import numpy as np
 __all__ = ["main"]
 
 BLOCK = 1 << 24  # bytes read at a time
+BYTES_OF_TEXT = 64  # that Python takes for any
+NO_MEMORY = "it takes more memory than there is."
 DEEPEST = 8  # lists in lists in lists
 MOST_VARIABLES = 10_000  # with the cells of all of them
 
@@ -30,8 +33,11 @@ class Complaint(Exception):
 class Worker:
     """One file, the arrays found in it so far, and how much may be taken."""
 
-    def __init__(self, file: Any, memory: float, patience: float) -> None:
+    def __init__(
+        self, file: Any, memory: float, patience: float, most_text: float = float("inf")
+    ) -> None:
         self.file, self.memory, self.patience = file, memory, patience
+        self.text_left = min(memory, most_text)
         self.arrays: list[Any] = []
         self.n_variables = 0
         self.nowhere = open(os.devnull, "w")  # noqa: SIM115
@@ -75,11 +81,24 @@ class Worker:
         self.still_alive()
         if not isinstance(dataset, h5py.Dataset) or dataset.ndim != 1:
             raise Complaint(f"{_name(dataset)} is no list.")
-        if 64.0 * dataset.size > self.memory:
+        if BYTES_OF_TEXT * dataset.size > self.text_left:
             raise Complaint(f"{_name(dataset)} declares {dataset.size} texts.")
-        if h5py.check_string_dtype(dataset.dtype) is not None:
-            return [str(text) for text in dataset.asstr("utf-8", "replace")[()]]
-        return [str(value) for value in dataset[()]]
+        is_text = h5py.check_string_dtype(dataset.dtype) is not None
+        source = dataset.asstr("utf-8", "replace") if is_text else dataset
+        found: list[str] = []
+        # Texts of one length take it, and those of any length may all be one long text.
+        step = max(1, min(1024, BLOCK // max(1, dataset.dtype.itemsize)))
+        for start in range(0, dataset.size, step):
+            self.still_alive()
+            some = [str(text) for text in source[start : start + step]]
+            self.text_left -= sum(BYTES_OF_TEXT + len(text) for text in some)
+            if self.text_left < 0:
+                raise Complaint(
+                    f"{_name(dataset)} unpacks to far more than the file; get it again "
+                    "or write it anew."
+                )
+            found += some
+        return found
 
     def sparse(self, group: Any, form: str, parts: list[str], shape: Any) -> Any:
         """Remember the parts of a sparse matrix."""
@@ -244,20 +263,36 @@ def limit_process(memory: float) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory < 2**60:
         most = int(memory) + (1 << 30)  # the libraries' own address space
+        limits = resource.getrlimit(resource.RLIMIT_AS)  # which cannot be raised
+        set_already = [limit for limit in limits if limit != resource.RLIM_INFINITY]
+        most = min([most, *set_already])
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def main(kind: str, path: str, matrix: str, memory: str, patience: str) -> str | None:
+def main(
+    kind: str,
+    path: str,
+    matrix: str,
+    memory: str,
+    patience: str,
+    most_text: str = "inf",
+) -> str | None:
     """Do the work; return what went wrong, if anything did."""
     limit_process(float(memory))
+    sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
     try:
         with h5py.File(path, "r") as file:
-            worker = Worker(file, float(memory), float(patience))
+            worker = Worker(file, float(memory), float(patience), float(most_text))
             worker.write(getattr(worker, kind)(matrix), sys.stdout.buffer)
     except Complaint as complaint:
         return str(complaint)
+    except MemoryError:
+        return NO_MEMORY
     except Exception as error:  # HDF5 says anything at all of damaged files
         said = str(error)[:200]
+        if "watchdog" in said:  # the thread that watches over this one needs memory
+            return NO_MEMORY
         return f"the HDF5 library says {said!r}; get it again or write it anew."
     return None
 

@@ -113,7 +113,7 @@ def _numbers(column: Any, name: str) -> NDArray[Any]:
 
 def _texts(column: Any) -> Any:
     """Make a block of any other column strings, None where there is nothing."""
-    if hasattr(column, "dictionary") and not column.null_count:
-        words = column.dictionary.to_numpy(zero_copy_only=False)
-        return words[column.indices.to_numpy()]
+    if hasattr(column, "dictionary"):  # each different one is made once
+        words = as_text([*_texts(column.dictionary), None])
+        return words[column.indices.fill_null(len(words) - 1).to_numpy()]
     return [None if value is None else str(value) for value in column.to_pylist()]
