@@ -1,17 +1,27 @@
-"""Where trust turns: gains of right, wrong and unrelated pairs of views.
+"""Is trust right? Right, wrong and unrelated pairs of views, searched and tested.
 
-``python -m benchmarks.trust`` aligns many pairs of views and adds a JSON line for each
-to ``benchmarks/results/trust.jsonl``, unless it is there: views of one dataset with
-their rows shuffled (true), views of two datasets (cross), views with every column
-permuted on its own (columns), and views of different objects of one dataset (disjoint).
-``$UNALIGNED_DATA`` names the folder with the files; ``--jobs`` spreads the pairs over
-processes.
+``python -m benchmarks.trust`` searches many pairs of views and adds a JSON line for each
+to ``benchmarks/results/trust.jsonl``, unless it is there:
+
+- ``true``: views of one dataset, each shuffled on its own;
+- ``cross``: views of two datasets of one side of the split;
+- ``columns``: views of one dataset, every column of one of them permuted on its own;
+- ``disjoint``: views of different objects of one dataset;
+- ``generated``: two draws of one kind of data (`benchmarks.unrelated`);
+- ``related``: linear maps of common factors, with noise.
+
+``--calibrate`` then fits the turning point and the sharpness of trust by logistic
+regression on development sets and generated pairs, and prints what holds on the
+checking sets. ``$UNALIGNED_DATA`` names the folder with the files; ``--jobs`` spreads the
+pairs over processes.
 """
 
 import argparse
 import json
 import os
-from functools import cache
+import time
+from functools import lru_cache
+from itertools import combinations
 from multiprocessing import Pool
 from pathlib import Path
 
@@ -21,172 +31,155 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from scipy import sparse
 
-from unaligned.datasets import load
+from benchmarks.split import CHECKING, DEVELOPMENT, side_of
+from benchmarks.unrelated import KINDS, related_views, unrelated_views
+from unaligned.datasets import load, load_digits_views
 from unaligned.json_lines import append_record, read_records
 from unaligned.kernels.devices import Cores
-from unaligned.metrics import category_alignment_chance
-from unaligned.savuc.align import EFFORTS
+from unaligned.savuc.assign import match_rows
+from unaligned.savuc.config import settings_of
 from unaligned.savuc.geometry import read_geometry
-from unaligned.savuc.joint import Search, try_pair
-from unaligned.savuc.row_matching import match_rows
-from unaligned.savuc.trust import trust_in
+from unaligned.savuc.search import prepare_view, search_pair
 
 RESULTS = Path(__file__).parent / "results" / "trust.jsonl"
-SIZES = (100, 450), (450, 1000), (1000, 5000)  # rows
-N_VIEWS = {
-    "Handwritten": 6,
-    "Reuters-1200": 5,
-    "ORL": 4,
-    "MSRC-v1": 5,
-    "BBCSport": 2,
-    "100Leaves": 3,
-    "Caltech101-20-recon": 6,
-    "CIFAR10-10k-recon": 3,
-    "ProteinFold": 12,
-    "Wiki": 2,
-    "scGEM": 2,
-    "sciCAR-A549": 2,
-}
-RELATED = [  # views known to share their geometry
-    ("Handwritten", 0, 4),
-    ("Handwritten", 0, 2),
-    ("Handwritten", 2, 4),
-    ("Reuters-1200", 0, 1),
-    ("Reuters-1200", 2, 3),
-    ("CIFAR10-10k-recon", 0, 2),
-    ("CIFAR10-10k-recon", 0, 1),
-    ("Caltech101-20-recon", 3, 4),
-    ("Caltech101-20-recon", 3, 5),
-    ("MSRC-v1", 3, 4),
-    ("MSRC-v1", 1, 2),
-    ("ORL", 1, 3),
-    ("BBCSport", 0, 1),
-]
+MOST_PAIRS = 6  # pairs of views of one dataset
+ROWS = 250, 600, 2000
+NOWHERE = 10**9  # added to the numbers of objects that are in one view only
+
+
+@lru_cache(maxsize=4)
+def dataset(name):
+    """Views and labels of a dataset."""
+    data = load_digits_views() if name == "digits" else load(name)
+    return data.Xs, np.asarray(data.y)
 
 
 def cases():
-    """List (kind, view, view, rows, seed), small ones first."""
+    """List cases as (kind, side, what, rows, seed), the same ones every time."""
     rng = np.random.RandomState(0)
-    views = [(name, i) for name, count in N_VIEWS.items() for i in range(count)]
     found = []
-    for seed in range(60):
-        a, b = (views[at] for at in rng.choice(len(views), 2, replace=False))
-        if a[0] != b[0]:
-            found.append(("cross", a, b, int(rng.choice([200, 400, 700, 1200])), seed))
-    for name, i, j in RELATED:
-        a, b = (name, i), (name, j)
-        found += [("true", a, b, n, seed) for n in (300, 1200, 2000) for seed in (0,)]
-        found += [(k, a, b, n, 2) for k in ("columns", "disjoint") for n in (300, 1200)]
-    for seed in range(6):
-        i, j = (int(at) for at in rng.choice(12, 2, replace=False))
-        found.append(("true", ("ProteinFold", i), ("ProteinFold", j), 700, seed))
-    # Hardly related, and yet searches find more than in any unrelated pair.
-    for i, j in ((6, 7), (7, 8), (8, 9)):
-        a, b = ("ProteinFold", i), ("ProteinFold", j)
-        found += [("true", a, b, 700, seed) for seed in range(10, 16)]
-    once = {name_of(case): case for case in found}
-    return sorted(once.values(), key=lambda case: case[3])
+    for names in (DEVELOPMENT, CHECKING):
+        views = []
+        for name in names:
+            n_views = len(dataset(name)[0])
+            views += [(name, i) for i in range(n_views)]
+            pairs = list(combinations(range(n_views), 2))
+            for at in rng.permutation(len(pairs))[:MOST_PAIRS]:
+                what = [name, *pairs[at]]
+                found += [("true", side_of(name), what, n, 0) for n in ROWS]
+                found += [("true", side_of(name), what, ROWS[-1], 1)]
+            for kind in ("columns", "disjoint"):
+                what = [name, *pairs[rng.randint(len(pairs))]]
+                found += [(kind, side_of(name), what, n, 2) for n in ROWS[:2]]
+        for seed in range(40):
+            a, b = (views[at] for at in rng.choice(len(views), 2, replace=False))
+            if a[0] != b[0]:
+                n = int(rng.choice([200, 400, 800]))
+                found.append(("cross", side_of(a[0]), [*a, *b], n, seed))
+    for kind in KINDS:
+        for seed in range(18):
+            n = int(rng.choice([150, 300, 500, 1000, 1500]))
+            columns = rng.choice([2, 3, 5, 9, 20], size=2).tolist()
+            found.append(("generated", "generated", [kind, *columns], n, seed))
+    for n in (200, 400, 800, 1500):
+        for columns in ((5, 5), (12, 9), (20, 12), (50, 40)):
+            for noise in (0.1, 0.3, 0.6):
+                what = [*columns, min(6, *columns), noise]
+                found += [("related", "related", what, n, seed) for seed in range(3)]
+    return found
 
 
-def name_of(case):
-    """Name a case by what makes it, and by how many rows it really has."""
-    kind, a, b, most, seed = case
-    share = 2 if kind == "disjoint" else 1
-    n = min(most, n_objects(a[0]) // share, n_objects(b[0]) // share)
-    return json.dumps([kind, a, b, n, seed])
-
-
-@cache
-def n_objects(name):
-    """Count the objects of a dataset."""
-    return len(load(name).y)
-
-
-def identity(result):
-    """Name of the case that a result is of."""
-    return json.dumps([result[k] for k in ("kind", "one", "other", "rows", "seed")])
-
-
-def run(case):
-    """Align one pair of views."""
-    kind, (name_a, i), (name_b, j), most, seed = case
+def make(case):
+    """Two views, the objects of their rows, and the classes of objects."""
+    kind, _, what, n, seed = case
     rng = np.random.RandomState(seed)
-    a, b = load(name_a), load(name_b)
-    rows_a, rows_b = rng.permutation(len(a.y)), rng.permutation(len(b.y))
-    if kind != "cross":
-        half = len(rows_a) // 2
-        rows_b = rng.permutation(rows_a[:most])
-        if kind == "disjoint":
-            rows_a, rows_b = rows_a[:half], rows_a[half : 2 * half]
-    n = min(most, len(rows_a), len(rows_b))
-    rows_a, rows_b = rows_a[:n], rows_b[:n]
-    X, Z = (dense(v.Xs[at][rows]) for v, at, rows in ((a, i, rows_a), (b, j, rows_b)))
+    if kind == "generated":
+        name, d, e = what
+        one, other = unrelated_views(name, ((n, d), (n, e)), seed)
+        return one, other, np.arange(n), NOWHERE + np.arange(n), None
+    if kind == "related":
+        d, e, n_factors, noise = what
+        shapes = (n, d), (int(0.8 * n), e)
+        one, other, rows = related_views(shapes, n_factors, noise, seed)
+        return one, other, np.arange(n), rows, None
+    if kind == "cross":
+        (name, i, other_name, j) = what
+        X, Y = dataset(name)[0][i], dataset(other_name)[0][j]
+        a, b = (rng.permutation(view.shape[0])[:n] for view in (X, Y))
+        return X[a], Y[b], a, NOWHERE + b, None
+    name, i, j = what
+    Xs, y = dataset(name)
+    rows = rng.permutation(Xs[i].shape[0])
+    if kind == "disjoint":
+        n = min(n, len(rows) // 2)
+        a, b = rows[:n], rows[n : 2 * n]
+    else:
+        a, b = rows[:n], rng.permutation(rows[:n])
+    X, Y = Xs[i][a], Xs[j][b]
     if kind == "columns":
-        Z = np.column_stack([rng.permutation(column) for column in Z.T])
-    one, other = read_geometry(X, rng), read_geometry(Z, rng)
-    search = Search(*EFFORTS["normal"], np.inf, Cores(1), lambda *_: None)
-    found = try_pair(one, other, search, rng)
-    result = {"kind": kind, "one": [name_a, i], "other": [name_b, j], "rows": n}
-    result |= {"seed": seed, "gain": round(found.best.gain, 4)}
-    result["confirmed"] = found.confirmed
-    if kind != "cross":
-        partner = match_rows(found.best.cross, one.fine, other.fine).partner
-        y_a, y_b = a.y[rows_a], b.y[rows_b]
-        result["same class"] = round(float(np.mean(y_a == y_b[partner])), 3)
-        result["chance"] = round(category_alignment_chance(y_a, y_b), 3)
-        result["same object"] = round(float(np.mean(rows_a == rows_b[partner])), 3)
-    return result
+        Y = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+        Y = np.column_stack([rng.permutation(column) for column in Y.T])
+        b = b + NOWHERE
+    return X, Y, a, b, y
 
 
-def dense(X):
-    """Rows of a view as float64."""
-    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+def run(case, effort="quick"):
+    """Search one pair of views, and tell how right it is."""
+    kind, side, what, rows, seed = case
+    X, Y, a, b, y = make(case)
+    settings, cores = settings_of(effort), Cores(1)
+    rng = np.random.RandomState(seed)
+    start = time.process_time()
+    with cores.busy():
+        views = [
+            prepare_view(read_geometry(view, settings.n_directions, rng), settings, rng)
+            for view in (X, Y)
+        ]
+        fit = search_pair(*views, settings, rng, cores)
+        seconds = time.process_time() - start
+        whitened = [view.whitened for view in views]
+        partner = match_rows(fit.cross, *whitened, settings).partner
+    matched = np.flatnonzero(partner >= 0)
+    pairs = a[matched], b[partner[matched]]
+    n_common = max(1, len(np.intersect1d(a, b)))
+    record = {
+        "case": [kind, side, what, rows, seed],
+        "n": [len(a), len(b)],
+        "evidence": fit.evidence.mean,
+        "error": min(fit.evidence.error, 1.0),
+        "excess": max(fit.excess, -1.0),
+        "exact": float(np.sum(pairs[0] == pairs[1]) / n_common),
+        "seconds": round(seconds, 2),
+    }
+    if y is not None and kind != "columns":
+        shares = np.bincount(y[a]) / len(a)
+        record["same_class"] = float(np.mean(y[pairs[0]] == y[pairs[1]]))
+        record["chance"] = float(shares @ shares)
+    return record
+
+
+def identity(case):
+    """Name a case by what makes it."""
+    return json.dumps(list(case))
 
 
 def main():
-    """Run all cases and print the largest and smallest gains of each kind."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2)
+    """Search the pairs that were not searched yet."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--kinds", help="only these kinds, separated by commas")
     arguments = parser.parse_args()
-    there = set(map(identity, read_records(RESULTS)))
-    missing = [case for case in cases() if name_of(case) not in there]
+    done = {identity(record["case"]) for record in read_records(arguments.results)}
+    todo = [case for case in cases() if identity(case) not in done]
+    if arguments.kinds:
+        todo = [case for case in todo if case[0] in arguments.kinds.split(",")]
+    print(f"{len(done)} pairs are there, {len(todo)} to go.")
     with Pool(arguments.jobs) as pool:
-        for result in pool.imap(run, missing):
-            append_record(RESULTS, result)
-            print(json.dumps(result), flush=True)
-    summarise([*read_records(RESULTS)])
-
-
-def summarise(results):
-    """Print the range of gains and the number trusted, for each kind and size."""
-    for kind in ("cross", "columns", "disjoint", "true, wrong", "true, right"):
-        for low, high in SIZES:
-            these = of_kind(results, kind, low, high)
-            if these:
-                gains = sorted(r["gain"] for r in these)
-                trusted = sum(trust_of(r) >= 0.5 for r in these)
-                print(
-                    f"{kind:12} {low:5}–{high:<5} {len(these):3} pairs, "
-                    f"{trusted:3} trusted, gain {gains[0]:.3f} to {gains[-1]:.3f}"
-                )
-
-
-def trust_of(result):
-    """Trust in a recorded pair."""
-    return trust_in(result["gain"], result["rows"], result["confirmed"])
-
-
-def of_kind(results, kind, low, high):
-    """Results of one kind, by their number of rows."""
-    return [r for r in results if kind_of(r) == kind and low <= r["rows"] < high]
-
-
-def kind_of(result):
-    """Kind of a result; a true pair is right if aligned 3 times better than chance."""
-    if result["kind"] != "true":
-        return result["kind"]
-    right = result["same class"] >= 3 * result["chance"]
-    return "true, right" if right else "true, wrong"
+        for count, record in enumerate(pool.imap(run, todo), 1):
+            append_record(arguments.results, record)
+            if count % 20 == 0:
+                print(f"{count} of {len(todo)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from unaligned.savuc.refine import (
 from unaligned.savuc.trust import (
     NOTHING,
     Evidence,
-    agreement,
+    excess_over,
     held_out_evidence,
     rival_evidence,
     trust_in,
@@ -67,6 +67,8 @@ class PairFit(NamedTuple):
     """Cross-correlation of their whitened rows under the matching."""
     score: float
     evidence: Evidence
+    excess: float
+    """Evidence beyond its error and beyond that of rivals."""
     trust: float
 
 
@@ -94,16 +96,18 @@ def search_pair(
     search = PairSearch(one, other, settings, cores, known)
     if search.all_rows.share == 0:  # all partners are known
         fixed = search.all_rows.fixed
-        return PairFit(fixed, score(fixed, settings), NOTHING, 1.0)
+        return PairFit(fixed, score(fixed, settings), NOTHING, np.inf, 1.0)
     fits = []
     for _ in range(settings.n_searches):
         report("searching")
         cross, value = search.best_matching(rng)
         report("testing")
-        fits.append(PairFit(cross, value, *search.test(cross, rng)))
+        evidence, excess = search.test(cross, rng)
+        trust = trust_in(excess, settings)
+        fits.append(PairFit(cross, value, evidence, excess, trust))
         if fits[-1].trust >= CERTAIN:
             break
-    return max(fits, key=lambda fit: (fit.trust, fit.score))
+    return max(fits, key=lambda fit: fit.excess)
 
 
 class PairSearch:
@@ -218,20 +222,23 @@ class PairSearch:
         return rows._replace(other=self.all_rows.other[chosen])
 
     def test(self, cross: Array, rng: np.random.RandomState) -> tuple[Evidence, float]:
-        """Evidence for a matching, and the trust in it."""
+        """Evidence for a matching, and its excess over rivals.
+
+        Rivals cost most, and are spared where the evidence is too small without them.
+        """
         settings = self.settings
         rows = sample_rows(self.all_rows, settings.n_refined, rng)
         rows = self.beside(cross, rows, rng)
         partner = mutual_partners(cross, rows.one, rows.other, settings)
         evidence = held_out_evidence(rows.one, rows.other, partner, settings, rng)
-        if trust_in(evidence, [], settings) < 1 - CERTAIN:
-            return evidence, trust_in(evidence, [], settings)
+        if trust_in(excess_over(evidence, []), settings) < 1 - CERTAIN:
+            return evidence, excess_over(evidence, [])
 
         def compete(rng: np.random.RandomState) -> Evidence:
             return rival_evidence(rows.one, rows.other, cross, settings, rng)
 
         rivals = self.cores.map(compete, spawn(rng, settings.n_rivals))
-        return evidence, trust_in(evidence, rivals, settings)
+        return evidence, excess_over(evidence, rivals)
 
 
 def is_narrow(view: SearchView, settings: Settings) -> bool:

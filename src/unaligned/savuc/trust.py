@@ -30,7 +30,15 @@ from unaligned.savuc.refine import (
     soft_cycle,
 )
 
-__all__ = ["Evidence", "agreement", "held_out_evidence", "rival_evidence", "trust_in"]
+__all__ = [
+    "NOTHING",
+    "Evidence",
+    "agreement",
+    "excess_over",
+    "held_out_evidence",
+    "rival_evidence",
+    "trust_in",
+]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -56,19 +64,25 @@ class Evidence(NamedTuple):
 NOTHING = Evidence(0.0, np.inf)
 
 
-def trust_in(evidence: Evidence, rivals: list[Evidence], settings: Settings) -> float:
-    """Probability that a matching is right, by its excess over the best rival.
+def excess_over(evidence: Evidence, rivals: list[Evidence]) -> float:
+    """Evidence beyond its own error and beyond that of the best rival.
 
     Examples
     --------
-    >>> clear, vague = Evidence(0.3, 0.01), Evidence(0.1, 0.05)
-    >>> round(trust_in(clear, [], Settings()), 2)
-    1.0
-    >>> trust_in(vague, [], Settings()) < 0.5 > trust_in(clear, [clear], Settings())
-    True
+    >>> round(excess_over(Evidence(0.3, 0.01), [Evidence(0.1, 0.02)]), 2)
+    0.18
     """
-    best_rival = max([0.0, *(rival.mean for rival in rivals)])
-    excess = evidence.bound - best_rival
+    return evidence.bound - max([0.0, *(rival.mean for rival in rivals)])
+
+
+def trust_in(excess: float, settings: Settings) -> float:
+    """Probability that a matching with this excess is right.
+
+    Examples
+    --------
+    >>> round(trust_in(0.3, Settings()), 2), round(trust_in(0.0, Settings()), 2)
+    (1.0, 0.0)
+    """
     return float(expit((excess - settings.turning_point) / settings.sharpness))
 
 
@@ -117,8 +131,8 @@ def held_out_evidence(
 def distinct_pairs(one: Array, other: Array, partner: Indices) -> Indices:
     """Matched rows, one of each set of equal ones: equal rows have no one partner."""
     rows = np.flatnonzero(partner >= 0)
-    for view, rows_of in ((one, lambda rows: rows), (other, lambda rows: partner[rows])):
-        first = np.unique(view[rows_of(rows)], axis=0, return_index=True)[1]
+    for values in (one, other[partner]):
+        first = np.unique(values[rows], axis=0, return_index=True)[1]
         rows = rows[np.sort(first)]
     return rows
 
