@@ -15,6 +15,7 @@ from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClustere
 from unaligned.checkpoints import CHECKPOINT, Milestone
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
+from unaligned.partitions.labeller import fit_labeller
 from unaligned.savuc.align import (
     EFFORTS,
     align_steps,
@@ -22,8 +23,7 @@ from unaligned.savuc.align import (
     only_known,
     told_through,
 )
-from unaligned.savuc.fusion import cluster_view, fuse_views
-from unaligned.savuc.predictability import fit_labeller
+from unaligned.savuc.consensus import cluster_view, fuse_views
 from unaligned.savuc.shared_space import (
     Place,
     SharedSpace,

@@ -15,7 +15,12 @@ from scipy.sparse.csgraph import shortest_path
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.neighbors import kneighbors_graph
 
-from unaligned.kernels.scaling import unit_rows
+from unaligned.kernels.scaling import (
+    column_moments,
+    row_blocks,
+    row_lengths,
+    unit_rows,
+)
 
 __all__ = ["Geometry", "by_rows", "read_geometry", "row_distances"]
 
@@ -83,7 +88,7 @@ def read_geometry(X: Any, rng: np.random.RandomState) -> Geometry:
         center, directions = _read_dense(X, mean, scale)
     nowhere = np.empty((0, directions.shape[1]), dtype=np.float32)
     geometry = Geometry(nowhere, mean, scale, center @ directions, directions)
-    blocks = [geometry.read(X[block]) for block in _blocks(X)]
+    blocks = [geometry.read(X[block]) for block in row_blocks(X)]
     return geometry._replace(points=np.concatenate(blocks))
 
 
@@ -91,14 +96,16 @@ def _read_dense(X: Array, mean: Array, scale: Array) -> tuple[Array, Array]:
     """Mean of the rows of unit length, and their principal directions."""
     n, d = X.shape
     wanted = max(1, min(N_DIRECTIONS, n - 1))
-    center = sum(_unit(X[block], mean, scale).sum(axis=0) for block in _blocks(X)) / n
+    center = (
+        sum(_unit(X[block], mean, scale).sum(axis=0) for block in row_blocks(X)) / n
+    )
     if by_rows(n, d):
         rows = _unit(X, mean, scale) - center
         directions = rows.T @ leading_vectors(rows @ rows.T, wanted)
         lengths = np.linalg.norm(directions, axis=0)
         return center, directions / np.where(lengths > 0, lengths, 1)
     gram = np.zeros((d, d))
-    for block in _blocks(X):
+    for block in row_blocks(X):
         rows = (_unit(X[block], mean, scale) - center).astype(np.float32)
         gram += rows.T @ rows
     return center, leading_vectors(gram, wanted)
@@ -129,13 +136,6 @@ def _read_sparse(
     return center, np.ascontiguousarray(right[::-1].T)
 
 
-def _blocks(X: Any) -> list[slice]:
-    """Row slices that are large beside a Gram matrix, and small beside a view."""
-    n, d = X.shape
-    step = max(d, 2**20 // d, 1)
-    return [slice(start, start + step) for start in range(0, n, step)]
-
-
 def _unit(X: Array, mean: Array, scale: Array) -> Array:
     """Standardised rows at unit length, in float64; a row at the mean stays there."""
     rows = X / scale - mean / scale
@@ -148,34 +148,6 @@ def leading_vectors(gram: Array, wanted: int) -> Array:
     d = len(gram)
     _, vectors = eigh(gram, subset_by_index=[max(d - wanted, 0), d - 1])
     return np.ascontiguousarray(vectors[:, ::-1])
-
-
-def column_moments(X: Any) -> tuple[Array, Array]:
-    """Mean and standard deviation of every column, in float64."""
-    n = X.shape[0]
-    mean = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / n
-    if sparse.issparse(X):
-        squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() / n
-        variance = np.maximum(squares - mean**2, 0)
-    else:
-        variance = sum(((X[block] - mean) ** 2).sum(axis=0) for block in _blocks(X)) / n
-    constant = variance <= (1e-6 * np.abs(mean)) ** 2
-    return mean, np.sqrt(np.where(constant, 0, variance))
-
-
-def row_lengths(X: Any, mean: Array, scale: Array) -> Array:
-    """Length of every standardised row; 1 for a row at the mean."""
-    offset = mean / scale
-    if sparse.issparse(X):
-        scaled = X @ sparse.diags_array(1 / scale)
-        squares = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
-        squares = squares - 2 * (scaled @ offset) + offset @ offset
-    else:
-        scaled = X / scale - offset
-        squares = np.einsum("jd,jd->j", scaled, scaled)
-    lengths = np.sqrt(np.maximum(squares, 0))
-    lengths[lengths <= 1e-12] = 1
-    return np.asarray(lengths)
 
 
 def _centred_rows(scaled: Any, offset: Array, inverse: Array, center: Array) -> Any:
