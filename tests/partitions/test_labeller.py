@@ -44,7 +44,7 @@ def test_probabilities_are_the_weighted_mean_of_three_predictions():
     expected = np.full((60, 3), 0.02 / 3)
     for weight, scale in zip((0.25, 0.25), labeller.features, strict=True):
         rows = scale.projection.project(X[60:])
-        near = np.argsort(-(rows @ scale.points.T), axis=1, kind="stable")[:, :15]
+        near = np.argsort(-(rows @ scale.points.T), axis=1, kind="stable")[:, :7]
         expected += 0.98 * weight * neighbor_shares(near, y[:60], 3)
     linear = labeller.discriminant.log_probabilities(rows)
     expected += 0.98 * 0.5 * np.exp(linear)

@@ -5,6 +5,7 @@ text or the depth of a sequenced cell does not matter. "Standard": columns stand
 first, so that no column matters more than another. Nothing here looks at labels.
 """
 
+from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,9 @@ Array = NDArray[Any]
 Labels = NDArray[np.intp]
 
 N_DIRECTIONS = 50  # singular directions kept; the alignment keeps as many
-N_NEIGHBORS = 15  # the default of UMAP, and of most graphs of single cells
+# The default of UMAP and of most graphs of single cells; √n of fewer than 225 rows, or
+# all rows would be neighbours.
+N_NEIGHBORS = 15
 N_EXTRA, N_ROUNDS = 10, 5  # of subspace iteration: Halko, Martinsson and Tropp, 2011
 
 
@@ -182,17 +185,17 @@ def leading(gram: Array, wanted: int) -> tuple[Array, Array]:
     return values[::-1][:kept], vectors[:, ::-1][:, :kept]
 
 
-def nearest_rows(points: Array, n_neighbors: int = N_NEIGHBORS) -> Labels:
-    """For every row of unit length, the nearest other rows (15, or all if fewer).
+def nearest_rows(points: Array) -> Labels:
+    """For every row of unit length, the nearest other rows: 15, of few rows √n.
 
     Examples
     --------
     >>> import numpy as np
-    >>> nearest_rows(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), 1).ravel()
+    >>> nearest_rows(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])).ravel()
     array([1, 0, 1])
     """
     n = len(points)
-    wanted = min(n_neighbors, n - 1)
+    wanted = min(N_NEIGHBORS, isqrt(n))
     found, _ = top_products(points, points, wanted + 1)
     # Among many equal rows a row may miss itself: then its last neighbour goes.
     own = found == np.arange(n)[:, None]

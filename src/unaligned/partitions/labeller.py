@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from unaligned.kernels.neighbors import top_products
 from unaligned.partitions.features import (
-    N_NEIGHBORS,
     ViewFeatures,
     as_floats,
     view_features,
@@ -54,8 +53,7 @@ class Labeller(NamedTuple):
         linear = self.discriminant.log_probabilities(points[1])
         shares = WEIGHTS[0] * np.exp(linear)
         for weight, scale, rows in zip(WEIGHTS[1:], scales, points, strict=True):
-            wanted = min(N_NEIGHBORS, len(scale.points))
-            near, _ = top_products(rows, scale.points, wanted)
+            near, _ = top_products(rows, scale.points, scale.neighbors.shape[1])
             shares += weight * neighbor_shares(near, self.positions, k)
         return np.log((1 - SMOOTHING) * shares + SMOOTHING / k)
 
