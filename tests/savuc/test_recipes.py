@@ -11,13 +11,16 @@ from sklearn.metrics import adjusted_rand_score
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.partitions.features import nearest_rows, view_features
+from unaligned.partitions.kmeans import kmeans
 from unaligned.savuc.recipes import (
     RECIPES,
     Space,
+    diffusion_map,
     joint_spaces,
     k_means,
     leading_vectors,
     make_partitions,
+    merging,
     mixture,
     neighbor_graph,
     posterior,
@@ -173,3 +176,26 @@ def test_sparse_views_have_spaces_too():
     X = sparse.csr_array(rng().poisson(0.2, size=(50, 300)))
     for space in view_spaces(view_features(X)):
         assert space.graph.shape == (50, 50)
+
+
+def test_merging_gains_most_modularity_at_every_step():
+    space = space_of_points(rng().normal(size=(60, 4)))
+    many, draws = 12, rng(3)
+    start = kmeans(diffusion_map(space.graph, many, draws), many, draws, 3)
+    assert len(np.unique(start)) == many
+    graph = space.graph.toarray()
+    degrees, total = graph.sum(axis=0), graph.sum()
+    gains = graph / total - np.outer(degrees, degrees) / total**2
+
+    def modularity_of(labels):
+        return gains[labels[:, None] == labels].sum()
+
+    expected = start.copy()
+    while len(names := np.unique(expected)) > 6:
+        merged = [
+            np.where(expected == b, a, expected)
+            for i, a in enumerate(names)
+            for b in names[i + 1 :]
+        ]
+        expected = max(merged, key=modularity_of)
+    assert adjusted_rand_score(expected, merging(space, 6, rng(3))) == 1
