@@ -173,7 +173,8 @@ def consensus(
     where it is the other way round. Strehl and Ghosh (2002) choose between consensus
     functions in the same way, by the mean normalised information with the partitions.
     """
-    members = np.hstack([np.eye(n_clusters)[labels] for labels in partitions])
+    one_hot = np.eye(n_clusters, dtype=np.float32)
+    members = np.hstack([one_hot[labels] for labels in partitions])
     candidates = (
         cut_tree(members, n_clusters),
         kmeans(members, n_clusters, rng, N_STARTS),

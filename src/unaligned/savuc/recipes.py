@@ -14,11 +14,12 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.spatial.distance import squareform
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.partitions.features import ViewFeatures, nearest_rows
 from unaligned.partitions.kmeans import kmeans
-from unaligned.savuc.geometry import whiten
+from unaligned.savuc.geometry import FINE_RIDGE, whiten
 from unaligned.savuc.shared_space import shared_directions
 
 __all__ = [
@@ -34,10 +35,9 @@ __all__ = [
 Array = NDArray[Any]
 Labels = NDArray[np.intp]
 
-N_STARTS = 3  # of k-means
-N_MIXTURE = 20, 30  # leading coordinates of mixtures, and rounds of EM
-DIFFUSION_TIME = 3  # steps of the random walk; from 2 to 4 it hardly matters
-SHARED_RIDGE = 0.03  # before canonical correlations, as in the alignment
+N_STARTS = 3  # of k-means; with ten, partitions are no better
+N_MIXTURE = 20, 30  # leading coordinates of mixtures, as few as fit; rounds of EM
+DIFFUSION_TIME = 3  # steps of the random walk; 2 and 4 are as good, 1 and 8 worse
 
 
 class Space(NamedTuple):
@@ -57,7 +57,11 @@ def k_means(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels
 
 def ward(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
     """Ward's tree of the points, cut where it has as many branches as clusters."""
-    tree = linkage(space.points, "ward")
+    points = space.points.astype(np.float64)
+    squares = np.einsum("jd,jd->j", points, points)
+    distances = np.maximum(squares + squares[:, None] - 2 * points @ points.T, 0) ** 0.5
+    np.fill_diagonal(distances, 0)
+    tree = linkage(squareform(distances, checks=False), "ward")
     return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, dtype=np.intp)
 
 
@@ -120,7 +124,7 @@ def diffusion_map(graph: Any, n_vectors: int, rng: np.random.RandomState) -> Arr
 def merging(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
     """Twice as many clusters of a diffusion map, merged while modularity gains most.
 
-    The only recipe that leaves a class whole that is many times as large as others.
+    Where classes differ in size it splits large ones less than k-means does.
     """
     n_many = min(2 * n_clusters, len(space.points))
     many = kmeans(diffusion_map(space.graph, n_many, rng), n_many, rng, N_STARTS)
@@ -186,7 +190,7 @@ def joint_spaces(features: list[ViewFeatures]) -> list[Space]:
         graphs = [neighbor_graph(scale.neighbors) for scale in scales]
         spaces.append(Space(side_by_side, sum(graphs)))
         centred = [scale.points - scale.points.mean(axis=0) for scale in scales]
-        whitened = [whiten(rows, SHARED_RIDGE) for rows in centred]
+        whitened = [whiten(rows, FINE_RIDGE) for rows in centred]
         shared = shared_directions(whitened)
         parts = [
             space_of_points(rows @ (directions * shared.weights))
