@@ -123,3 +123,19 @@ def test_constant_columns_and_empty_rows_do_no_harm(kind):
         for scale in view_features(kind(view)):
             assert np.isfinite(scale.points).all()
             assert scale.neighbors.shape == (40, 6)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_counts_are_divided_by_the_total_of_their_row(kind):
+    draw = np.random.RandomState(0)
+    counts = draw.poisson(3.0, size=(60, 20))
+    deeper = counts * draw.randint(1, 50, size=(60, 1))
+    one, other = view_features(kind(counts)), view_features(kind(deeper))
+    for shallow, deep in zip(one, other, strict=True):
+        np.testing.assert_allclose(
+            shallow.points @ shallow.points.T, deep.points @ deep.points.T, atol=1e-4
+        )
+    again = one.standard.projection.project(kind(deeper.astype(float)))
+    np.testing.assert_allclose(again, one.standard.points, atol=1e-4)
+    fractions = view_features(kind(deeper + 0.5)).standard
+    assert not fractions.projection.counts
