@@ -5,7 +5,6 @@ from scipy.cluster.hierarchy import cut_tree
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence
-from scipy.stats import multivariate_normal
 from sklearn.cross_decomposition import CCA
 from sklearn.metrics import adjusted_rand_score
 
@@ -15,17 +14,14 @@ from unaligned.partitions.kmeans import kmeans
 from unaligned.savuc.recipes import (
     RECIPES,
     Space,
+    diffusion,
     diffusion_map,
     joint_spaces,
-    k_means,
     leading_vectors,
     make_partitions,
     merging,
-    mixture,
     neighbor_graph,
-    posterior,
     space_of_points,
-    spectral,
     view_spaces,
     ward,
 )
@@ -71,31 +67,6 @@ def test_ward_is_scipys():
     assert adjusted_rand_score(expected, ward(space, 5, rng())) == 1
 
 
-def test_a_round_of_em_is_that_of_a_mixture_with_one_covariance():
-    draw = rng()
-    points, shares = draw.normal(size=(80, 3)), draw.dirichlet(np.ones(4), size=80)
-    sizes = shares.sum(axis=0)
-    means = shares.T @ points / sizes[:, None]
-    covariance = 1e-4 * np.eye(3)
-    for j, mean in enumerate(means):
-        centred = points - mean
-        covariance += (centred * shares[:, [j]]).T @ centred / 80
-    densities = [multivariate_normal(mean, covariance).pdf(points) for mean in means]
-    expected = np.array(densities).T * sizes
-    expected /= expected.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(posterior(points, shares), expected, atol=1e-10)
-
-
-def test_mixture_finds_long_clusters_that_k_means_cuts():
-    draw = rng()
-    y = np.arange(400) % 2
-    X = np.column_stack([draw.normal(size=400), 2 * y - 1, np.full(400, 9)])
-    X[:, 1] += X[:, 0] / 2 + 0.2 * draw.normal(size=400)
-    space = space_of_points(X)
-    assert adjusted_rand_score(k_means(space, 2, rng()), y) < 0.5
-    assert adjusted_rand_score(mixture(space, 2, rng()), y) > 0.95
-
-
 def test_graph_is_symmetric_and_counts_neighbors():
     near = nearest_rows(unit_rows(rng().normal(size=(50, 4))))
     expected = np.zeros((50, 50))
@@ -124,17 +95,17 @@ def test_parts_of_a_graph_are_clusters():
     graph = space_of_points(blobs(n=600, spread=0.02)[0]).graph
     n_parts, parts = connected_components(graph)
     assert n_parts == 3
-    labels = spectral(Space(np.empty((600, 0)), graph), 3, rng())
+    labels = diffusion(Space(np.empty((600, 0)), graph), 3, rng())
     assert adjusted_rand_score(parts, labels) == 1
 
 
-def test_spectral_survives_an_eigensolver_that_gives_up(monkeypatch):
+def test_recipes_survive_an_eigensolver_that_gives_up(monkeypatch):
     def gives_up(*args, **kwargs):
         raise ArpackNoConvergence("no", np.empty(0), np.empty((0, 0)))
 
     X, y = blobs(n=400, spread=0.3)
     monkeypatch.setattr("unaligned.savuc.recipes.eigsh", gives_up)
-    assert adjusted_rand_score(y, spectral(space_of_points(X), 3, rng())) > 0.9
+    assert adjusted_rand_score(y, diffusion(space_of_points(X), 3, rng())) > 0.9
 
 
 def test_the_pool_has_a_partition_for_every_space_and_recipe():

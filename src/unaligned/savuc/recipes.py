@@ -36,7 +36,6 @@ Array = NDArray[Any]
 Labels = NDArray[np.intp]
 
 N_STARTS = 3  # of k-means; with ten, partitions are no better
-N_MIXTURE = 20, 30  # leading coordinates of mixtures, as few as fit; rounds of EM
 DIFFUSION_TIME = 3  # steps of the random walk; 2 and 4 are as good, 1 and 8 worse
 
 
@@ -65,47 +64,8 @@ def ward(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
     return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, dtype=np.intp)
 
 
-def mixture(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
-    """Gaussian mixture with one covariance, in the leading coordinates, by EM.
-
-    Unlike k-means it finds clusters that are long in a common direction.
-    """
-    n_coordinates, n_rounds = N_MIXTURE
-    points = space.points[:, :n_coordinates].astype(np.float64)
-    points = points - points.mean(axis=0)
-    points /= points.std() or 1.0
-    shares = np.eye(n_clusters)[kmeans(points, n_clusters, rng, 1)]
-    for _ in range(n_rounds):
-        before, shares = shares, posterior(points, shares)
-        if np.abs(shares - before).max(axis=1).mean() < 1e-3:
-            break
-    return np.asarray(shares.argmax(axis=1), dtype=np.intp)
-
-
-def posterior(points: Array, shares: Array) -> Array:
-    """One round of EM: means, weights and covariance, then probabilities."""
-    n, d = points.shape
-    sizes = np.maximum(shares.sum(axis=0), 1e-9)
-    means = shares.T @ points / sizes[:, None]
-    covariance = points.T @ points / n - (means * (sizes / n)[:, None]).T @ means
-    covariance[np.diag_indices(d)] += 1e-4  # points have unit variance on average
-    slopes = np.linalg.solve(covariance, means.T)
-    scores = (
-        points @ slopes + np.log(sizes / n) - 0.5 * np.sum(means.T * slopes, axis=0)
-    )
-    probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
-    result: Array = probabilities / probabilities.sum(axis=1, keepdims=True)
-    return result
-
-
-def spectral(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
-    """k-means of the leading eigenvectors of the graph, rows at unit length."""
-    vectors = leading_vectors(space.graph, n_clusters, rng)[1]
-    return kmeans(unit_rows(vectors), n_clusters, rng, N_STARTS)
-
-
 def diffusion(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
-    """k-means of a diffusion map: half as many more eigenvectors, weighted by λᵗ.
+    """k-means of a diffusion map with half as many more eigenvectors as clusters.
 
     A cluster in parts, or one that shares its eigenvector, needs more eigenvectors than
     there are clusters; weights keep the further ones from mattering as much.
@@ -148,8 +108,6 @@ def merging(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels
 RECIPES: dict[str, Recipe] = {
     "k-means": k_means,
     "ward": ward,
-    "mixture": mixture,
-    "spectral": spectral,
     "diffusion": diffusion,
     "merging": merging,
 }
