@@ -36,7 +36,7 @@ from unaligned import PAVuC
 from unaligned.datasets import load, unalign
 from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
-from unaligned.savuc.fusion import cluster_view
+from unaligned.savuc.consensus import cluster_view
 from unaligned.selection import predictability, select_n_clusters
 from unaligned.selection.criteria import CRITERIA
 

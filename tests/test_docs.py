@@ -73,6 +73,12 @@ def test_the_study_page_is_what_the_results_say():
     assert PAGE.read_text() == page(), "run python -m benchmarks.savuc_page"
 
 
+def test_the_page_on_clusters_is_what_the_results_say():
+    from benchmarks.clusters_page import PAGE, page
+
+    assert PAGE.read_text() == page(), "run python -m benchmarks.clusters_page"
+
+
 def test_readme_shows_its_two_commands_on_lines_of_their_own():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert {"make demo", "make test"} <= set(lines)

@@ -202,6 +202,16 @@ def test_a_verdict_and_what_goes_with_it_come_back(tmp_path, blobs):
     assert_same(unaligned.load(tmp_path / "fit.model").alignment_, model.alignment_)
 
 
+def test_a_savuc_with_records_that_have_changed_since_still_loads(tmp_path):
+    # Written once by unaligned 0.1.0 from make_blobs(), and never to be written again.
+    Xs, _ = make_blobs()
+    back = unaligned.load(GOLDEN.with_name("savuc_format1.model"))
+    again = round_trip(back, tmp_path)
+    for i, X in enumerate(Xs):
+        np.testing.assert_array_equal(back.predict(X, view=i), back.view_labels_[i])
+        np.testing.assert_array_equal(again.predict(X, view=i), back.view_labels_[i])
+
+
 class Networks(LMVSC):
     """Keeps something that no file has a word for, and says what it is made of."""
 

@@ -21,7 +21,8 @@ from unaligned.baselines import LMVSC
 from unaligned.datasets import unalign
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.metrics import clustering_accuracy
-from unaligned.savuc.predictability import draw_halves, portray
+from unaligned.partitions.features import view_features
+from unaligned.partitions.scores import draw_halves, predictions
 from unaligned.selection import (
     LabelFreeSearch,
     predictability,
@@ -32,7 +33,7 @@ from unaligned.selection import (
 )
 from unaligned.selection.checkpoint import Checkpoint
 from unaligned.selection.criteria import draw_rows, pairs_among, vouched_views
-from unaligned.selection.n_clusters import numbers_to_try, predictions
+from unaligned.selection.n_clusters import numbers_to_try
 from unaligned.views import check_views
 
 # predictability
@@ -227,9 +228,9 @@ def test_one_row_is_not_enough():
 
 def test_predictions_of_separate_clusters_are_the_clusters():
     Xs, y = make_blobs(n=80, k=4, widths=(6,))
-    portrait = portray(Xs[0])
+    features = view_features(Xs[0])
     half = draw_halves(80, np.random.RandomState(0))
-    for answer in predictions(portrait, y, 4, half):
+    for answer in predictions(features, y, 4, half):
         np.testing.assert_array_equal(answer, y)
 
 

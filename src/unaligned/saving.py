@@ -44,17 +44,24 @@ PACKAGES = (
 # Classes of ours that fitted attributes may hold, and the modules they live in.
 RECORDS = {
     "Alignment": "unaligned.alignment",
-    "Discriminant": "unaligned.savuc.predictability",
+    "Discriminant": "unaligned.partitions.scores",
+    "Features": "unaligned.partitions.features",
     "FrozenEncoder": "unaligned.baselines._deep",
     "Geometry": "unaligned.savuc.geometry",
     "GraphEmbedding": "unaligned.kernels.spectral",
-    "Labeller": "unaligned.savuc.predictability",
-    "Look": "unaligned.savuc.predictability",
+    "Labeller": "unaligned.partitions.labeller",
+    "Look": "unaligned.partitions.legacy",
     "Place": "unaligned.savuc.shared_space",
-    "Portrait": "unaligned.savuc.predictability",
-    "Reading": "unaligned.savuc.predictability",
+    "Portrait": "unaligned.partitions.legacy",
+    "Projection": "unaligned.partitions.features",
+    "Reading": "unaligned.partitions.legacy",
     "Scaling": "unaligned.baselines._deep",
     "SharedSpace": "unaligned.savuc.shared_space",
+    "ViewFeatures": "unaligned.partitions.features",
+}
+# Records that had other fields in earlier versions, and what makes new ones of those.
+RENEWED = {
+    ("Labeller", "portrait"): ("unaligned.partitions.legacy", "renew_labeller"),
 }
 # What scikit-learn hangs on estimators, and what belongs to a session, not to a model.
 NOT_SAVED = ("_skl_callbacks", "_callback_", "_parent_callback_", "_metadata_request")
@@ -341,7 +348,11 @@ class Reader:
     def _record(self, name: str, fields: dict[str, Any]) -> Any:
         if name not in RECORDS:
             raise ValueError(f"it holds a {name!r}, which is unknown")
-        cls = getattr(import_module(RECORDS[name]), name)
+        module, maker = RECORDS[name], name
+        for (old, field), made_by in RENEWED.items():
+            if name == old and field in fields:
+                module, maker = made_by
+        cls = getattr(import_module(module), maker)
         # What came later has a default, which says that there was none of it.
         if not set(needed_by(cls)) <= set(fields) <= set(fields_of(cls)):
             raise ValueError(f"{name} had other fields when it was saved")
@@ -393,6 +404,8 @@ def fields_of(record: Any) -> tuple[str, ...]:
     """Names of the fields of a named tuple or of a data class."""
     if dataclasses.is_dataclass(record):
         return tuple(field.name for field in dataclasses.fields(record))
+    if inspect.isfunction(record):  # that makes a record of old fields
+        return tuple(inspect.signature(record).parameters)
     return tuple(record._fields)
 
 

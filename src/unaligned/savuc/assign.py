@@ -70,7 +70,9 @@ def match_rows(
     return with_known(partner, plan_confidence(plan, partner), one, other, known)
 
 
-def mutual_partners(cross: Array, one: Array, other: Array, settings: Settings) -> Indices:
+def mutual_partners(
+    cross: Array, one: Array, other: Array, settings: Settings
+) -> Indices:
     """Partner of every row that has a mutual best one, -1 elsewhere."""
     n_directions, temperature, _ = settings.schedule[-1]
     rows = join_rows(one, other)

@@ -15,11 +15,11 @@ from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClustere
 from unaligned.checkpoints import CHECKPOINT, Milestone
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
+from unaligned.partitions.labeller import fit_labeller
 from unaligned.savuc.align import align_steps, memory_need, only_known, rebase
 from unaligned.savuc.config import EFFORTS, Settings, settings_of
+from unaligned.savuc.consensus import cluster_view, fuse_views
 from unaligned.savuc.growth import Problem
-from unaligned.savuc.fusion import cluster_view, fuse_views
-from unaligned.savuc.predictability import fit_labeller
 from unaligned.savuc.shared_space import (
     Place,
     SharedSpace,

@@ -13,7 +13,9 @@ from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, svds
 
-__all__ = ["Geometry", "by_rows", "read_geometry", "spread_of"]
+from unaligned.kernels.scaling import column_moments, row_blocks, row_lengths
+
+__all__ = ["Geometry", "by_rows", "read_geometry", "spread_of", "whiten"]
 
 Array = NDArray[Any]
 
@@ -30,11 +32,6 @@ class Geometry(NamedTuple):
     center: Array
     directions: Array
 
-    def whitened(self, ridge: float) -> Array:
-        """Bring all directions near unit variance; weak ones stay a little weaker."""
-        whitened: Array = self.points / spread_of(self.points, ridge)
-        return whitened
-
     def at_full_length(self) -> Array:
         """Rows along the same directions, before they were scaled to unit length."""
         rows: Array = self.lengths[:, None] * (self.points + self.center)
@@ -47,6 +44,12 @@ class Geometry(NamedTuple):
         offset = (self.mean / self.scale) @ self.directions
         points = (scaled - offset) / lengths[:, None] - self.center
         return np.asarray(points, dtype=np.float32)
+
+
+def whiten(points: Array, ridge: float) -> Array:
+    """Bring all directions near unit variance; weak ones stay a little weaker."""
+    whitened: Array = points / spread_of(points, ridge)
+    return whitened
 
 
 def spread_of(points: Array, ridge: float) -> Array:
@@ -71,8 +74,8 @@ def read_geometry(X: Any, n_directions: int, rng: np.random.RandomState) -> Geom
     nowhere, nothing = np.empty((0, directions.shape[1])), np.empty(0)
     center = center @ directions
     geometry = Geometry(nowhere, nothing, mean, scale, center, directions)
-    blocks = [geometry.read(X[block]) for block in _blocks(X)]
-    lengths = [row_lengths(X[block], mean, scale) for block in _blocks(X)]
+    blocks = [geometry.read(X[block]) for block in row_blocks(X)]
+    lengths = [row_lengths(X[block], mean, scale) for block in row_blocks(X)]
     return geometry._replace(
         points=np.concatenate(blocks), lengths=np.concatenate(lengths)
     )
@@ -84,14 +87,15 @@ def _read_dense(
     """Mean of the rows at unit length, and their principal directions."""
     n, d = X.shape
     wanted = max(1, min(n_directions, n - 1))
-    center = sum(_unit(X[block], mean, scale).sum(axis=0) for block in _blocks(X)) / n
+    totals = [_unit(X[block], mean, scale).sum(axis=0) for block in row_blocks(X)]
+    center = np.sum(totals, axis=0) / n
     if by_rows(n, d):
         rows = _unit(X, mean, scale) - center
         directions = rows.T @ leading_vectors(rows @ rows.T, wanted)
         lengths = np.linalg.norm(directions, axis=0)
         return center, directions / np.where(lengths > 0, lengths, 1)
     gram = np.zeros((d, d))
-    for block in _blocks(X):
+    for block in row_blocks(X):
         rows = (_unit(X[block], mean, scale) - center).astype(np.float32)
         gram += rows.T @ rows
     return center, leading_vectors(gram, wanted)
@@ -122,13 +126,6 @@ def _read_sparse(
     return center, np.ascontiguousarray(right[::-1].T)
 
 
-def _blocks(X: Any) -> list[slice]:
-    """Row slices that are large beside a Gram matrix, and small beside a view."""
-    n, d = X.shape
-    step = max(d, 2**20 // d, 1)
-    return [slice(start, start + step) for start in range(0, n, step)]
-
-
 def _unit(X: Array, mean: Array, scale: Array) -> Array:
     """Standardised rows at unit length, in float64; a row at the mean stays there."""
     rows = X / scale - mean / scale
@@ -141,34 +138,6 @@ def leading_vectors(gram: Array, wanted: int) -> Array:
     d = len(gram)
     _, vectors = eigh(gram, subset_by_index=[max(d - wanted, 0), d - 1])
     return np.ascontiguousarray(vectors[:, ::-1])
-
-
-def column_moments(X: Any) -> tuple[Array, Array]:
-    """Mean and standard deviation of every column, in float64."""
-    n = X.shape[0]
-    mean = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / n
-    if sparse.issparse(X):
-        squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() / n
-        variance = np.maximum(squares - mean**2, 0)
-    else:
-        variance = sum(((X[block] - mean) ** 2).sum(axis=0) for block in _blocks(X)) / n
-    constant = variance <= (1e-6 * np.abs(mean)) ** 2
-    return mean, np.sqrt(np.where(constant, 0, variance))
-
-
-def row_lengths(X: Any, mean: Array, scale: Array) -> Array:
-    """Length of every standardised row; 1 for a row at the mean."""
-    offset = mean / scale
-    if sparse.issparse(X):
-        scaled = X @ sparse.diags_array(1 / scale)
-        squares = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
-        squares = squares - 2 * (scaled @ offset) + offset @ offset
-    else:
-        scaled = X / scale - offset
-        squares = np.einsum("jd,jd->j", scaled, scaled)
-    lengths = np.sqrt(np.maximum(squares, 0))
-    lengths[lengths <= 1e-12] = 1
-    return np.asarray(lengths)
 
 
 def _centred_rows(scaled: Any, offset: Array, inverse: Array, center: Array) -> Any:

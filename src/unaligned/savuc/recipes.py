@@ -1,192 +1,217 @@
-"""Recipes that make partitions, of one view or of all views together.
+"""Recipes that make partitions: every recipe clusters every space.
 
-None of them is best on all data; `fusion` chooses among what they make.
+A space is a set of rows with features: one view on one scale, or all views together.
+None of the recipes is best on all data; `consensus` chooses among what they make.
 """
 
-import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
+from scipy.spatial.distance import squareform
 
-from unaligned.base import cluster_rows
 from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.geometry import spread_of
-from unaligned.savuc.predictability import Array, Labels, Portrait, leading, nearest
+from unaligned.partitions.features import ViewFeatures, nearest_rows
+from unaligned.partitions.kmeans import kmeans
+from unaligned.savuc.config import Settings
+from unaligned.savuc.geometry import whiten
 from unaligned.savuc.shared_space import shared_directions
 
 __all__ = [
-    "all_partitions",
-    "fused_partitions",
-    "graph_of",
-    "kmeans",
-    "own_partitions",
-    "spectral",
+    "RECIPES",
+    "Space",
+    "joint_spaces",
+    "make_partitions",
+    "neighbor_graph",
+    "space_of_points",
+    "view_spaces",
 ]
 
-N_MIXED = 20  # directions of Gaussian mixtures
-N_STARTS = 10  # of k-means
-SHARED_RIDGE = 0.03  # share of the mean variance added before whitening
+Array = NDArray[Any]
+Labels = NDArray[np.intp]
+
+N_STARTS = 3  # of k-means; with ten, partitions are no better
+DIFFUSION_TIME = 3  # steps of the random walk; 2 and 4 are as good, 1 and 8 worse
 
 
-def all_partitions(
-    portraits: list[Portrait], n_clusters: int, rng: np.random.RandomState
-) -> Iterator[Labels]:
-    """Draw a pool: partitions of all views together, and of every view."""
-    yield from fused_partitions(portraits, n_clusters, rng)
-    for portrait in portraits:
-        yield from own_partitions(portrait, n_clusters, rng)
-        for look in portrait.looks:
-            yield _mixture(look.points, n_clusters, rng)
+class Space(NamedTuple):
+    """Rows at unit length, and the graph of their nearest neighbours."""
+
+    points: Array
+    graph: Any
 
 
-def own_partitions(
-    portrait: Portrait, n_clusters: int, rng: np.random.RandomState
-) -> Iterator[Labels]:
-    """Seven partitions of one view."""
-    for look in portrait.looks:
-        yield kmeans(look.points, n_clusters, rng)
-        yield from _both_spectral(graph_of(look.near), n_clusters, rng)
-    yield kmeans(unit_rows(portrait.plain.principal), n_clusters, rng)
+Recipe = Callable[[Space, int, np.random.RandomState], Labels]
 
 
-def fused_partitions(
-    portraits: list[Portrait], n_clusters: int, rng: np.random.RandomState
-) -> Iterator[Labels]:
-    """Twenty-nine partitions of all views together."""
-    for looks in zip(*(portrait.looks for portrait in portraits), strict=True):
-        side_by_side = np.hstack([look.points for look in looks])
-        yield from _round_clusters(side_by_side, n_clusters, rng)
-        yield from _both_spectral(graph_of(nearest(side_by_side)), n_clusters, rng)
-        even = np.hstack([_unit_norm(look.principal) for look in looks])
-        yield from _round_clusters(unit_rows(even), n_clusters, rng)
-        graph = graph_of(nearest(even))
-        yield spectral(graph, n_clusters, rng, regularised=True)
-        if looks[0] is portraits[0].plain:
-            yield spectral(graph, n_clusters, rng)
-        summed = sum(graph_of(look.near) for look in looks)
-        yield from _both_spectral(summed, n_clusters, rng)
-    whitened = [p.standard.principal / spread_of(p.standard.principal, SHARED_RIDGE) for p in portraits]
-    shared = shared_directions(whitened)
-    common = shared.common * shared.weights
-    yield from _round_clusters(unit_rows(common), n_clusters, rng)
-    yield spectral(graph_of(nearest(common)), n_clusters, rng, regularised=True)
-    projections = zip(whitened, shared.of_views, strict=True)
-    summed = sum(
-        graph_of(nearest(rows @ (d * shared.weights))) for rows, d in projections
-    )
-    yield from _both_spectral(summed, n_clusters, rng)
+def k_means(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
+    """k-means of the points."""
+    return kmeans(space.points, n_clusters, rng, N_STARTS)
 
 
-def _round_clusters(
-    points: Array, n_clusters: int, rng: np.random.RandomState
-) -> Iterator[Labels]:
-    """k-means twice, since in many directions it depends on its start; a mixture."""
-    yield kmeans(points, n_clusters, rng)
-    yield kmeans(points, n_clusters, rng)
-    yield _mixture(points, n_clusters, rng)
+def ward(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
+    """Ward's tree of the points, cut where it has as many branches as clusters."""
+    points = space.points.astype(np.float64)
+    squares = np.einsum("jd,jd->j", points, points)
+    distances = np.maximum(squares + squares[:, None] - 2 * points @ points.T, 0) ** 0.5
+    np.fill_diagonal(distances, 0)
+    tree = linkage(squareform(distances, checks=False), "ward")
+    return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, dtype=np.intp)
 
 
-def _both_spectral(
-    graph: Any, n_clusters: int, rng: np.random.RandomState
-) -> Iterator[Labels]:
-    yield spectral(graph, n_clusters, rng)
-    yield spectral(graph, n_clusters, rng, regularised=True)
+def diffusion(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
+    """k-means of a diffusion map with half as many more eigenvectors as clusters.
+
+    A cluster in parts, or one that shares its eigenvector, needs more eigenvectors than
+    there are clusters; weights keep the further ones from mattering as much.
+    """
+    n_vectors = n_clusters + max(n_clusters // 2, 1)
+    embedded = diffusion_map(space.graph, n_vectors, rng)
+    return kmeans(embedded, n_clusters, rng, N_STARTS)
 
 
-def _unit_norm(points: Array) -> Array:
-    return np.asarray(points / (np.linalg.norm(points) or 1.0))
+def diffusion_map(graph: Any, n_vectors: int, rng: np.random.RandomState) -> Array:
+    """Eigenvectors of the graph, weighted by λᵗ, rows at unit length."""
+    values, vectors = leading_vectors(graph, min(n_vectors, graph.shape[0]), rng)
+    return unit_rows(vectors * np.maximum(values, 0) ** DIFFUSION_TIME)
 
 
-def graph_of(near: Labels) -> Any:
+def merging(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
+    """Twice as many clusters of a diffusion map, merged while modularity gains most.
+
+    Where classes differ in size it splits large ones less than k-means does.
+    """
+    n_many = min(2 * n_clusters, len(space.points))
+    many = kmeans(diffusion_map(space.graph, n_many, rng), n_many, rng, N_STARTS)
+    members = np.eye(n_many)[:, np.unique(many)][many]
+    edges = members.T @ (space.graph @ members)
+    edges /= edges.sum()
+    names = np.arange(len(edges))
+    while len(edges) > n_clusters:
+        degrees = edges.sum(axis=1)
+        gain = edges - np.outer(degrees, degrees)
+        gain[np.tril_indices(len(edges))] = -np.inf
+        kept, merged = np.unravel_index(np.argmax(gain), gain.shape)
+        edges[kept] += edges[merged]
+        edges[:, kept] += edges[:, merged]
+        edges = np.delete(np.delete(edges, merged, axis=0), merged, axis=1)
+        names[names == merged] = kept
+        names[names > merged] -= 1
+    return np.asarray(names[members.argmax(axis=1)], dtype=np.intp)
+
+
+RECIPES: dict[str, Recipe] = {
+    "k-means": k_means,
+    "ward": ward,
+    "diffusion": diffusion,
+    "merging": merging,
+}
+
+
+def make_partitions(
+    spaces: list[Space], n_clusters: int, rng: np.random.RandomState
+) -> list[Labels]:
+    """Cluster every space by every recipe."""
+    return [
+        recipe(space, n_clusters, rng)
+        for space in spaces
+        for recipe in RECIPES.values()
+    ]
+
+
+def view_spaces(features: ViewFeatures) -> list[Space]:
+    """Two spaces of one view: its scales."""
+    return [Space(scale.points, neighbor_graph(scale.neighbors)) for scale in features]
+
+
+def space_of_points(points: Array) -> Space:
+    """Space of rows of any length."""
+    points = np.asarray(unit_rows(points), dtype=np.float32)
+    return Space(points, neighbor_graph(nearest_rows(points)))
+
+
+def joint_spaces(features: list[ViewFeatures]) -> list[Space]:
+    """Four spaces of all views together: on both scales, two kinds.
+
+    Points side by side, with the sum of the views' graphs; and coordinates along the
+    directions that views share (generalised canonical correlations), with the sum of
+    the graphs of what each view adds to them.
+    """
+    spaces = []
+    for scales in zip(*features, strict=True):
+        side_by_side = unit_rows(np.hstack([scale.points for scale in scales]))
+        graphs = [neighbor_graph(scale.neighbors) for scale in scales]
+        spaces.append(Space(side_by_side, sum(graphs)))
+        centred = [scale.points - scale.points.mean(axis=0) for scale in scales]
+        whitened = [whiten(rows, Settings().ridge) for rows in centred]
+        shared = shared_directions(whitened)
+        parts = [
+            space_of_points(rows @ (directions * shared.weights))
+            for rows, directions in zip(whitened, shared.of_views, strict=True)
+        ]
+        common = unit_rows(shared.common * shared.weights).astype(np.float32)
+        spaces.append(Space(common, sum(part.graph for part in parts)))
+    return spaces
+
+
+def neighbor_graph(neighbors: Labels) -> Any:
     """Undirected graph of nearest neighbours; one-sided neighbours count half."""
-    n, n_near = near.shape
+    n, n_near = neighbors.shape
     starts = np.arange(0, n * n_near + 1, n_near)
-    graph = sparse.csr_array((np.ones(near.size), near.ravel(), starts), shape=(n, n))
-    return (graph + graph.T) / 2
+    ones = np.ones(neighbors.size)
+    graph = sparse.csr_array((ones, neighbors.ravel(), starts), shape=(n, n))
+    return ((graph + graph.T) / 2).tocsr()
 
 
-def spectral(
-    graph: Any, n_clusters: int, rng: np.random.RandomState, regularised: bool = False
-) -> Labels:
-    """Cluster the rows of a graph by the leading eigenvectors of its random walk.
+def leading_vectors(
+    graph: Any, wanted: int, rng: np.random.RandomState
+) -> tuple[Array, Array]:
+    """Leading eigenvalues and eigenvectors of the normalised graph D⁻½ G D⁻½.
 
-    Regularised, every degree is raised by the mean degree and rows are scaled to unit
-    length: small parts that hang by a thread are then no clusters of their own.
+    Those of eigenvalue 1 are known: one for each connected part. They spare the solver
+    a multiple eigenvalue, of which it finds too few vectors.
     """
     degrees = np.asarray(graph.sum(axis=1)).ravel()
-    if regularised:
-        degrees = degrees + degrees.mean()
     root = sparse.diags_array(1 / np.sqrt(degrees))
-    known = _part_vectors(graph, degrees, 0 if regularised else n_clusters)
-    vectors = _leading_vectors(root @ graph @ root, known, n_clusters, rng)
-    embedded = unit_rows(vectors) if regularised else root @ vectors
-    return kmeans(embedded * np.sqrt(len(vectors)), n_clusters, rng)
+    matrix, known = root @ graph @ root, _part_vectors(graph, degrees, wanted)
+    ones, missing = np.ones(known.shape[1]), wanted - known.shape[1]
+    if missing == 0:
+        return ones, known
+    values, vectors = _further_vectors(matrix, known, missing, rng)
+    return np.append(ones, values), np.hstack([known, vectors])
 
 
 def _part_vectors(graph: Any, degrees: Array, wanted: int) -> Array:
-    """Eigenvectors of eigenvalue 1: one for each of the largest parts of the graph.
-
-    Known beforehand, they spare the solver an eigenvalue it would count too few of.
-    """
+    """Eigenvectors of eigenvalue 1, of the largest connected parts."""
     _, parts = connected_components(graph, directed=False)
     largest = np.argsort(-np.bincount(parts), kind="stable")[:wanted]
     vectors = (parts[:, None] == largest) * np.sqrt(degrees)[:, None]
     return np.asarray(vectors / np.linalg.norm(vectors, axis=0))
 
 
-def _leading_vectors(
+def _further_vectors(
     matrix: Any, known: Array, wanted: int, rng: np.random.RandomState
-) -> Array:
-    """Leading eigenvectors of a matrix, some of them known."""
-    n, missing = len(known), wanted - known.shape[1]
-    if missing == 0:
-        return known
-    if n > 10 * wanted and n > 300:
+) -> tuple[Array, Array]:
+    """Leading eigenpairs of a matrix of eigenvalues −1 to 1, but for known vectors."""
+    n = len(known)
+    if n > 10 * wanted and n > 300:  # else all eigenvectors are cheaper
 
         def without_known(v: Array) -> Array:
             return np.asarray(matrix @ v - 2 * (known @ (known.T @ v)))
 
-        start = rng.uniform(-1, 1, size=n)
         rest = LinearOperator((n, n), matvec=without_known, dtype=np.float64)
+        start = rng.uniform(-1, 1, size=n)
         try:
-            found = eigsh(rest, k=missing, which="LA", v0=start, tol=1e-6)[1]
-            return np.hstack([known, found])
+            values, vectors = eigsh(rest, wanted, which="LA", v0=start, tol=1e-4)
+            return values[::-1], vectors[:, ::-1]
         except ArpackNoConvergence:
             pass
     dense = matrix.toarray() - 2 * known @ known.T
-    found = eigh(dense, subset_by_index=[n - missing, n - 1])[1]
-    return np.hstack([known, found])
-
-
-def _mixture(points: Array, n_clusters: int, rng: np.random.RandomState) -> Labels:
-    """Gaussian mixture, all of one shape, in the leading directions of unit rows.
-
-    Unlike k-means it finds clusters that are long in a common direction.
-    """
-    rows = unit_rows(points)
-    rows = rows - rows.mean(axis=0)
-    directions = leading(rows.T @ rows, N_MIXED)[1]
-    rows = rows @ directions
-    seed = int(rng.randint(np.iinfo(np.int32).max))
-    mixture = GaussianMixture(
-        n_clusters, covariance_type="tied", n_init=2, reg_covar=1e-4, random_state=seed
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        labels: Labels = mixture.fit_predict(rows / (rows.std() or 1.0)).astype(np.intp)
-    return labels
-
-
-def kmeans(points: Array, n_clusters: int, rng: np.random.RandomState) -> Labels:
-    """k-means; fewer distinct rows than clusters are no reason to complain."""
-    seed = int(rng.randint(np.iinfo(np.int32).max))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return cluster_rows(points, n_clusters, n_init=N_STARTS, seed=seed)[0]
+    values, vectors = eigh(dense, subset_by_index=[n - wanted, n - 1])
+    return values[::-1], vectors[:, ::-1]

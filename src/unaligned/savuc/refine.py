@@ -193,7 +193,8 @@ def hard_cycle(cross: Array, rows: RowPair, settings: Settings) -> Array:
     for n_directions in range(settings.schedule[0][0], last_directions + 1, 10):
         for _ in range(2):
             A, B = along_directions(cross, rows, n_directions)
-            picked, partners = mutual_best(plan_rows(A, B, temperature, N_FIRST, settings))
+            plan = plan_rows(A, B, temperature, N_FIRST, settings)
+            picked, partners = mutual_best(plan)
             cosine = np.einsum("jr,jr->j", A[picked], B[partners])
             n_kept = max(FEWEST_PAIRS, int(settings.hard_share * len(cosine)))
             kept = np.argsort(-cosine)[:n_kept]

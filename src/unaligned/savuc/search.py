@@ -20,7 +20,7 @@ from unaligned.savuc.anchors import (
 from unaligned.savuc.assign import mutual_partners
 from unaligned.savuc.config import Settings
 from unaligned.savuc.couplings import couple_centres, couple_rows
-from unaligned.savuc.geometry import Geometry
+from unaligned.savuc.geometry import Geometry, whiten
 from unaligned.savuc.refine import (
     Known,
     RowPair,
@@ -76,7 +76,7 @@ def prepare_view(
     geometry: Geometry, settings: Settings, rng: np.random.RandomState
 ) -> SearchView:
     """Whiten a view, and sketch it."""
-    whitened = geometry.whitened(settings.ridge)
+    whitened = whiten(geometry.points, settings.ridge)
     return SearchView(geometry, whitened, sketch_view(geometry, settings, rng))
 
 
@@ -197,8 +197,7 @@ class PairSearch:
     def from_extremes(self, rng: np.random.RandomState) -> list[Array]:
         """Couple the longest rows."""
         left, right = (
-            extremes(view.geometry, view.whitened, self.settings)
-            for view in self.views
+            extremes(view.geometry, view.whitened, self.settings) for view in self.views
         )
         plans = couple_centres(left, right, self.settings, rng)
         return crosses_of(plans, left, right)

@@ -118,9 +118,7 @@ def held_out_evidence(
         if min(len(test), len(learn)) <= settings.n_runners_up:
             return NOTHING
         cross = learn_again(one[learn], other[learn], settings)
-        for tested, gain in tested_gains(
-            cross, one[test], other[test], settings, rng
-        ):
+        for tested, gain in tested_gains(cross, one[test], other[test], settings, rng):
             sums[test[tested]] += gain
             counts[test[tested]] += 1
         if fold == 0 and sums.sum() <= 0:
@@ -129,7 +127,7 @@ def held_out_evidence(
 
 
 def distinct_pairs(one: Array, other: Array, partner: Indices) -> Indices:
-    """Matched rows, one of each set of equal ones: equal rows have no one partner."""
+    """Find matched rows, one of each set of equal ones, which have no one partner."""
     rows = np.flatnonzero(partner >= 0)
     for values in (one, other[partner]):
         first = np.unique(values[rows], axis=0, return_index=True)[1]

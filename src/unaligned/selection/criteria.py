@@ -12,14 +12,14 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from unaligned.known_pairs import KnownPairs, check_aligned
-from unaligned.savuc import predictability as witnesses
+from unaligned.partitions import scores
+from unaligned.partitions.features import view_features
 from unaligned.selection.calibration import self_split_recovery
 from unaligned.views import Views, check_views, label
 
 __all__ = ["CRITERIA", "predictability", "stability", "vouched_views"]
 
-N_ROWS = 1500  # rows of a view that are asked; more would hardly change the answer
-LOWEST, HIGHEST = 0.01, 0.99  # so that logarithms of scores stay finite
+N_ROWS = 1500  # rows of a view that are scored; more would hardly change the score
 
 Criterion = Callable[..., float]
 
@@ -62,11 +62,11 @@ def predictability(
     """
     views = check_views(Xs)
     rng = check_random_state(random_state)
-    scores = [
+    values = [
         _predictability_of_view(X, clusters, rng)
         for X, clusters in zip(views.arrays, _check_labels(labels, views), strict=True)
     ]
-    return np.array(scores)
+    return np.array(values)
 
 
 def _predictability_of_view(X: Any, labels: Any, rng: np.random.RandomState) -> float:
@@ -75,10 +75,9 @@ def _predictability_of_view(X: Any, labels: Any, rng: np.random.RandomState) -> 
         X, labels = X[rows], labels[rows]
     names, positions = np.unique(labels, return_inverse=True)
     if len(names) == 1 or len(labels) < 4:
-        return LOWEST  # nothing to predict, or nothing to predict it from
-    half = witnesses.draw_halves(len(labels), rng)
-    portrait = witnesses.portray(X)
-    return witnesses.predictability(portrait, positions, len(names), half)
+        return scores.LOWEST  # nothing to predict, or nothing to predict it from
+    half = scores.draw_halves(len(labels), rng)
+    return scores.predictability(view_features(X), positions, len(names), half)
 
 
 def _check_labels(labels: Any, views: Views) -> list[NDArray[Any]]:
@@ -211,14 +210,14 @@ def _agreement(one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
     """Agreement of two fits on the rows they share."""
     (rows_one, fit_one), (rows_other, fit_other) = one, other
     both = set(vouched_views(fit_one)) & set(vouched_views(fit_other))
-    scores = []
+    found = []
     for i in both:
         _, at_one, at_other = np.intersect1d(
             rows_one[i], rows_other[i], assume_unique=True, return_indices=True
         )
         clusters = fit_one.view_labels_[i][at_one], fit_other.view_labels_[i][at_other]
-        scores.append(adjusted_mutual_info_score(*clusters))
-    return float(np.mean(scores)) if scores else 0.0
+        found.append(adjusted_mutual_info_score(*clusters))
+    return float(np.mean(found)) if found else 0.0
 
 
 def judge_predictability(model: Any, Xs: Any, aligned: Any = None) -> float:

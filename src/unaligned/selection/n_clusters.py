@@ -6,35 +6,26 @@ chance, so that it can be compared over numbers of clusters. Of clear clusters t
 joined, the whole is as clear as they are: among equals the largest number is right.
 """
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_mutual_info_score
 from sklearn.utils import Bunch, check_random_state
 from threadpoolctl import threadpool_limits
 
-from unaligned.base import cluster_rows
-from unaligned.kernels.scaling import unit_rows
+from unaligned.partitions.features import ViewFeatures, view_features
+from unaligned.partitions.kmeans import kmeans
+from unaligned.partitions.scores import WEIGHTS, draw_halves, predictions
 from unaligned.progress import say
-from unaligned.savuc.predictability import (
-    WEIGHTS,
-    Portrait,
-    draw_halves,
-    fit_discriminant,
-    portray,
-    vote,
-)
 from unaligned.views import Views, check_views
 
 __all__ = ["choose_n_clusters", "select_n_clusters"]
 
 Labels = NDArray[np.intp]
 
-N_ROWS = 1000  # rows of a view that are asked
+N_ROWS = 1000  # rows of a view that are scored
 N_DRAWS = 2  # rounds with other seeds and halves, averaged
 N_STARTS = 3  # of k-means
 ROWS_PER_CLUSTER = 10  # a cluster of fewer rows cannot be told from its neighbours
@@ -138,16 +129,16 @@ def numbers_to_try(n_rows: int) -> Labels:
 def _select(
     views: Views, candidates: Labels, rng: np.random.RandomState, verbose: int
 ) -> Bunch:
-    portraits = [portray(X[_draw_rows(X.shape[0], rng)]) for X in views.arrays]
+    features = [view_features(X[_draw_rows(X.shape[0], rng)]) for X in views.arrays]
     scores = np.zeros((len(views), len(candidates)))
     for at, n_clusters in enumerate(candidates):
-        for i, portrait in enumerate(portraits):
+        for i, of_view in enumerate(features):
             scores[i, at] = np.mean(
-                [clarity(portrait, int(n_clusters), rng) for _ in range(N_DRAWS)]
+                [clarity(of_view, int(n_clusters), rng) for _ in range(N_DRAWS)]
             )
         if verbose:
-            told = ", ".join(f"{score:.3f}" for score in scores[:, at])
-            say(f"[n_clusters] {n_clusters} clusters: score {told}")
+            listed = ", ".join(f"{score:.3f}" for score in scores[:, at])
+            say(f"[n_clusters] {n_clusters} clusters: score {listed}")
     view = int(np.argmax(scores.max(axis=1)))
     good = scores[view] >= scores[view].max() - TIE
     return Bunch(
@@ -165,36 +156,17 @@ def _draw_rows(n_rows: int, rng: np.random.RandomState) -> Labels:
     return np.sort(rng.choice(n_rows, N_ROWS, replace=False))
 
 
-def clarity(portrait: Portrait, n_clusters: int, rng: np.random.RandomState) -> float:
+def clarity(
+    features: ViewFeatures, n_clusters: int, rng: np.random.RandomState
+) -> float:
     """How well k-means clusters of a view are predicted from it, beyond chance."""
-    half = draw_halves(len(portrait.plain.points), rng)
+    half = draw_halves(len(features.plain.points), rng)
     found = []
-    for look in portrait.looks:
-        labels = _kmeans(unit_rows(look.principal), n_clusters, rng)
+    for scale in features:
+        labels = kmeans(scale.points, n_clusters, rng, N_STARTS)
         if len(np.unique(labels)) < n_clusters:
             return 0.0  # there are not as many different rows
-        told = predictions(portrait, labels, n_clusters, half)
-        agreed = [adjusted_mutual_info_score(labels, answer) for answer in told]
-        found.append(np.dot(WEIGHTS, agreed))
+        predicted = predictions(features, labels, n_clusters, half)
+        agreement = [adjusted_mutual_info_score(labels, other) for other in predicted]
+        found.append(np.dot(WEIGHTS, agreement))
     return float(np.mean(found))
-
-
-def predictions(
-    portrait: Portrait, labels: Labels, n_clusters: int, half: NDArray[np.bool_]
-) -> list[Labels]:
-    """Ask a discriminant, and the neighbours on both scales, for every row."""
-    points = portrait.standard.principal
-    told = np.empty_like(labels)
-    for learn in (half, ~half):
-        linear = fit_discriminant(points[learn], labels[learn], n_clusters)
-        told[~learn] = linear.log_probabilities(points[~learn]).argmax(axis=1)
-    voted = [vote(look.near, labels, n_clusters).argmax(1) for look in portrait.looks]
-    return [told, *voted]
-
-
-def _kmeans(points: Any, n_clusters: int, rng: np.random.RandomState) -> Labels:
-    """k-means; fewer distinct rows than clusters are no reason to complain."""
-    seed = int(rng.randint(np.iinfo(np.int32).max))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return cluster_rows(points, n_clusters, n_init=N_STARTS, seed=seed)[0]

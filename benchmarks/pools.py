@@ -1,0 +1,140 @@
+"""Pools of partitions of real data, made once and kept on disk, to compare rules by.
+
+Everything in a pool is made without labels, but for the accuracies beside it. Files lie
+in ``$UNALIGNED_POOLS``, by default a folder of the system for temporary files.
+"""
+
+import hashlib
+import inspect
+import os
+import pickle
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+# Before NumPy is loaded: one thread, as in the library.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from unaligned.datasets import load
+from unaligned.metrics import clustering_accuracy
+from unaligned.partitions import features as feature_module
+from unaligned.partitions.features import view_features
+from unaligned.savuc import recipes
+from unaligned.savuc.recipes import RECIPES, joint_spaces, view_spaces
+
+MOST_ROWS = 2000
+FOLDER = Path(os.environ.get("UNALIGNED_POOLS", tempfile.gettempdir())) / "pools"
+SCALES = "plain", "standard"
+DATASETS = [
+    "scGEM", "3Sources", "MSRC-v1", "ORL", "NGs", "BBCSport", "Movies", "Reuters-600",
+    "PIE-face", "BBC4view", "ProteinFold", "WebKB", "Reuters-1200", "100Leaves",
+    "digits", "sciCAR-A549", "Handwritten", "Wiki", "LandUse-21", "BDGP", "Cora", "CCV",
+    "CIFAR10-10k-recon", "Caltech101-20-recon", "Caltech101-recon",
+    "PBMC-RNA-ATAC-unpaired", "scNMT-unpaired",
+]  # fmt: skip
+
+
+class Case(NamedTuple):
+    """A dataset, and its views that are taken: all, or some."""
+
+    dataset: str
+    views: tuple[int, ...] | None = None
+
+
+SOME_VIEWS = {"Handwritten": (0, 2, 4), "Caltech101-20-recon": (3, 4, 5)}
+FUSED = [
+    *(Case(name) for name in DATASETS[:-3]),
+    *(Case(name, views) for name, views in SOME_VIEWS.items()),
+    Case("Caltech101-recon", (3, 4, 5)),
+]
+
+
+class Pool(NamedTuple):
+    """Partitions of the same rows by name, and how accurate each of them is."""
+
+    n_clusters: int
+    classes: np.ndarray
+    features: list
+    partitions: dict
+    accuracy: dict
+
+
+def load_views(case):
+    """Read views and classes (per view) of at most 2,000 rows."""
+    data = load(case.dataset)
+    views = range(len(data.Xs)) if case.views is None else case.views
+    Xs, ys = [], []
+    for i in views:
+        y = data.y if data.ys is None else data.ys[i]
+        rows = np.sort(np.random.RandomState(0).permutation(len(y))[:MOST_ROWS])
+        Xs.append(data.Xs[i][rows])
+        ys.append(np.unique(np.asarray(y)[rows], return_inverse=True)[1])
+    return Xs, ys
+
+
+def kept(name, make):
+    """Read what was made before by the same sources, or make it."""
+    sources = inspect.getsource(recipes) + inspect.getsource(feature_module)
+    digest = hashlib.sha256(sources.encode()).hexdigest()[:12]
+    path = FOLDER / digest / f"{name}.pickle"
+    if path.exists():
+        return pickle.loads(path.read_bytes())  # our own file
+    found = make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}")
+    draft.write_bytes(pickle.dumps(found))
+    draft.replace(path)
+    return found
+
+
+def cluster_spaces(spaces, n_clusters, rng):
+    """Partitions by names "space, recipe"."""
+    return {
+        f"{name}, {recipe}": make(space, n_clusters, rng)
+        for name, space in spaces.items()
+        for recipe, make in RECIPES.items()
+    }
+
+
+def make_pool(features, spaces, classes):
+    """Cluster spaces by all recipes, and score the partitions by the classes."""
+    k = int(classes.max()) + 1
+    partitions = cluster_spaces(spaces, k, np.random.RandomState(0))
+    accuracy = {
+        name: 100 * clustering_accuracy(classes, labels)
+        for name, labels in partitions.items()
+    }
+    return Pool(k, classes, features, partitions, accuracy)
+
+
+def view_pools(dataset):
+    """Make or read one pool for every view of a dataset."""
+
+    def make():
+        pools = []
+        for X, y in zip(*load_views(Case(dataset)), strict=True):
+            features = view_features(X)
+            spaces = dict(zip(SCALES, view_spaces(features), strict=True))
+            pools.append(make_pool([features], spaces, y))
+        return pools
+
+    return kept(f"views-{dataset}", make)
+
+
+def fused_pool(case):
+    """Make or read the pool of all views of a case, rows in their true pairs."""
+
+    def make():
+        Xs, ys = load_views(case)
+        features = [view_features(X) for X in Xs]
+        kinds = [f"{kind} {s}" for s in SCALES for kind in ("side by side", "shared")]
+        spaces = dict(zip(kinds, joint_spaces(features), strict=True))
+        for i, of_view in enumerate(features):
+            for scale, space in zip(SCALES, view_spaces(of_view), strict=True):
+                spaces[f"view {i} {scale}"] = space
+        return make_pool(features, spaces, ys[0])
+
+    name = case.dataset + "".join(f"-{i}" for i in case.views or ())
+    return kept(f"fused-{name}", make)

@@ -1,0 +1,234 @@
+"""Partitions of one view, or of rows that are aligned across views, without labels.
+
+Recipes make a pool of partitions. In one view the partition that agrees most with the
+others is taken. Of several views, those partitions that every view predicts well make a
+consensus.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+from threadpoolctl import threadpool_limits
+
+from unaligned.partitions.features import ViewFeatures, view_features
+from unaligned.partitions.kmeans import kmeans
+from unaligned.partitions.labeller import fit_labeller
+from unaligned.partitions.scores import draw_halves, information, predictability
+from unaligned.savuc.recipes import (
+    N_STARTS,
+    joint_spaces,
+    make_partitions,
+    space_of_points,
+    view_spaces,
+)
+
+__all__ = ["cluster_points", "cluster_view", "fuse_views"]
+
+Array = NDArray[Any]
+Labels = NDArray[np.intp]
+
+N_ROWS = 2500  # partitions are made of as many rows, and extended to the others
+ROWS_PER_CLUSTER = 10  # or of more, with many clusters
+N_BEST = 15  # partitions that make the consensus; from 10 to 20 it hardly matters
+
+
+@threadpool_limits.wrap(limits=1)
+def cluster_view(
+    X: Any, n_clusters: int, rng: np.random.RandomState
+) -> tuple[Labels, float]:
+    """Cluster the rows of one view.
+
+    Of the partitions that the recipes make, the one that agrees most with the others.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n, d)
+    n_clusters : int
+    rng : RandomState
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+    quality : float
+        How well the partition is predicted from the view (`predictability`). Among
+        several views, the one where it is largest is the one to take.
+    """
+    n = X.shape[0]
+    n_clusters = min(n_clusters, n)
+    if n_clusters <= 1:
+        return np.zeros(n, dtype=np.intp), 0.0
+    drawn = _draw_rows(n, n_clusters, rng)
+    features = view_features(X[drawn])
+    pool = make_partitions(view_spaces(features), n_clusters, rng)
+    labels = pool[int(np.argmax(agreement(pool, n_clusters)))]
+    half = draw_halves(len(drawn), rng)
+    quality = predictability(features, labels, n_clusters, half)
+    return _extend([X], [np.arange(n)], [features], drawn, labels), quality
+
+
+@threadpool_limits.wrap(limits=1)
+def cluster_points(
+    points: Array, n_clusters: int, rng: np.random.RandomState
+) -> Labels:
+    """Cluster rows of joint coordinates, whose columns have the right scale already.
+
+    As `cluster_view`, but on that scale alone.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    n_clusters : int
+    rng : RandomState
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+    """
+    n = len(points)
+    n_clusters = min(n_clusters, n)
+    if n_clusters <= 1:
+        return np.zeros(n, dtype=np.intp)
+    drawn = _draw_rows(n, n_clusters, rng)
+    pool = make_partitions([space_of_points(points[drawn])], n_clusters, rng)
+    labels = pool[int(np.argmax(agreement(pool, n_clusters)))]
+    if len(drawn) == n:
+        return labels
+    features = [view_features(points[drawn])]
+    return _extend([points], [np.arange(n)], features, drawn, labels)
+
+
+@threadpool_limits.wrap(limits=1)
+def fuse_views(
+    views: list[Any],
+    n_clusters: int,
+    rng: np.random.RandomState,
+    rows: list[Labels] | None = None,
+) -> Labels:
+    """Cluster rows that are aligned across views.
+
+    Parameters
+    ----------
+    views : list of ndarrays or CSR arrays
+    n_clusters : int
+    rng : RandomState
+    rows : list of n indices per view, optional
+        Row of every object in each view. Default: row r is the same object in all.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+    """
+    if rows is None:
+        rows = [np.arange(X.shape[0]) for X in views]
+    if len(views) == 1:
+        return cluster_view(views[0][rows[0]], n_clusters, rng)[0]
+    n = len(rows[0])
+    n_clusters = min(n_clusters, n)
+    if n_clusters <= 1:
+        return np.zeros(n, dtype=np.intp)
+    drawn = _draw_rows(n, n_clusters, rng)
+    features = [view_features(X[at[drawn]]) for X, at in zip(views, rows, strict=True)]
+    spaces = joint_spaces(features)
+    spaces += [space for of_view in features for space in view_spaces(of_view)]
+    pool = make_partitions(spaces, n_clusters, rng)
+    half = draw_halves(len(drawn), rng)
+    scores = [joint_score(features, labels, n_clusters, half) for labels in pool]
+    best = np.argsort(scores)[-N_BEST:]
+    labels = consensus([pool[i] for i in best], n_clusters, rng)
+    return _extend(views, rows, features, drawn, labels)
+
+
+def agreement(pool: list[Labels], n_clusters: int) -> Array:
+    """Mean information between each partition and the others."""
+    shared = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
+    mean: Array = (shared.sum(axis=1) - np.diag(shared)) / max(len(pool) - 1, 1)
+    return mean
+
+
+def joint_score(
+    features: list[ViewFeatures],
+    labels: Labels,
+    n_clusters: int,
+    half: NDArray[np.bool_],
+) -> float:
+    """Score of a partition: mean over views of log q − ½ log(1 − q).
+
+    The logarithm punishes a partition that one view alone predicts; the second term
+    keeps a view that is very strong.
+    """
+    q = [predictability(of_view, labels, n_clusters, half) for of_view in features]
+    return float(np.mean(np.log(q) - 0.5 * np.log1p(-np.array(q))))
+
+
+def consensus(
+    partitions: list[Labels], n_clusters: int, rng: np.random.RandomState
+) -> Labels:
+    """Of two partitions of the rows by their clusters, the one that agrees better.
+
+    Rows are clustered by the clusters that they are in: by average linkage, which has
+    no taste for clusters of equal size but may cut off a few odd rows, and by k-means,
+    where it is the other way round. Strehl and Ghosh (2002) choose between consensus
+    functions in the same way, by the mean normalised information with the partitions.
+    """
+    one_hot = np.eye(n_clusters, dtype=np.float32)
+    members = np.hstack([one_hot[labels] for labels in partitions])
+    candidates = (
+        cut_tree(members, n_clusters),
+        kmeans(members, n_clusters, rng, N_STARTS),
+    )
+    agreed = [
+        np.mean([normalized_information(found, p, n_clusters) for p in partitions])
+        for found in candidates
+    ]
+    return candidates[int(np.argmax(agreed))]
+
+
+def cut_tree(members: Array, n_clusters: int) -> Labels:
+    """Average linkage of rows by the share of partitions that separate them."""
+    separate = np.maximum(1 - members @ members.T / members[0].sum(), 0)
+    np.fill_diagonal(separate, 0)
+    tree = linkage(squareform(separate, checks=False), "average")
+    return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, dtype=np.intp)
+
+
+def normalized_information(one: Labels, other: Labels, n_clusters: int) -> float:
+    """Mutual information over the geometric mean of the entropies; 0 if one is 0."""
+    entropies = [information(labels, labels, n_clusters) for labels in (one, other)]
+    largest = np.sqrt(entropies[0] * entropies[1])
+    return information(one, other, n_clusters) / largest if largest > 0 else 0.0
+
+
+def _draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
+    """Rows to work on: all, or a sample."""
+    wanted = max(N_ROWS, ROWS_PER_CLUSTER * n_clusters)
+    if n <= wanted:
+        return np.arange(n)
+    return np.sort(rng.choice(n, wanted, replace=False))
+
+
+def _extend(
+    views: list[Any],
+    rows: list[Labels],
+    features: list[ViewFeatures],
+    drawn: Labels,
+    labels: Labels,
+) -> Labels:
+    """Labels of all objects: those of the sample kept, the others predicted."""
+    n = len(rows[0])
+    extended = np.empty(n, dtype=np.intp)
+    extended[drawn] = labels
+    rest = np.setdiff1d(np.arange(n), drawn)
+    if not rest.size:
+        return extended
+    labellers = [fit_labeller(of_view, labels) for of_view in features]
+    for start in range(0, len(rest), N_ROWS):
+        block = rest[start : start + N_ROWS]
+        log_shares = sum(
+            labeller.log_probabilities(X[at[block]])
+            for labeller, X, at in zip(labellers, views, rows, strict=True)
+        )
+        extended[block] = labellers[0].classes[np.argmax(log_shares, axis=1)]
+    return extended
