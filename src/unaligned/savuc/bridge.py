@@ -1,0 +1,272 @@
+"""The bridge: what a row would look like in other views, learned from known pairs.
+
+Every view is described by its diffusion coordinates. For every two views with known
+pairs a ridge regression leads from the coordinates of the one to those of the other,
+both ways; views without pairs of their own are reached through others. Estimates are
+shrunk by what rows that were left out say, so that a view which predicts nothing adds
+nothing.
+"""
+
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components, shortest_path
+
+from unaligned.kernels.scaling import unit_rows
+from unaligned.known_pairs import KnownPairs
+from unaligned.savuc.bridge_regression import (
+    Ridge,
+    better_than_chance,
+    fit_ridge,
+)
+from unaligned.savuc.geometry import Geometry
+from unaligned.savuc.graph_coordinates import GraphCoordinates, read_graph
+from unaligned.savuc.wrong_pairs import nearer_partners, probably_wrong
+
+__all__ = ["Bridge", "Link", "fit_bridge", "joint_coordinates", "place_rows"]
+
+Array = NDArray[Any]
+Pair = tuple[int, int]
+
+TINY = 1e-12
+A_STEP = 1e-6  # of two ways that explain as much, the shorter one is taken
+STEPS = 1, 2, 4, 8  # of the walks: those that are tried
+N_ROUNDS = 3  # of fitting, and weighting pairs by whether they are right
+
+
+class Link(NamedTuple):
+    """What the known pairs of two views say of each other."""
+
+    rows: tuple[Array, Array]
+    """The known pairs: rows of the one view, rows of the other."""
+    weights: Array
+    """How much each pair counts: less where the others contradict it."""
+    there: Ridge
+    """From the one view to the other."""
+    back: Ridge
+    nearer: Array
+    """Share of other partners that fit a row better than the known one: (p,)."""
+    suspicion: Array
+    """Probability that a pair is wrong, by what the other pairs say: (p,)."""
+    trust: float
+    """One minus the p-value of "pairs say no more than pairs at random"."""
+
+
+class Bridge(NamedTuple):
+    """Regressions between the views that known pairs link."""
+
+    graphs: list[GraphCoordinates]
+    links: dict[Pair, Link]
+    """For views i < j with known pairs."""
+    groups: list[tuple[int, ...]]
+    """Views that are linked, directly or through others; a view alone is a group."""
+    quality: Array
+    """Share of variance of view j explained from view i, of rows left out; 1 for i."""
+    before: Array
+    """The view before j on the best way from i; negative where there is none."""
+
+    def linked(self, i: int, j: int) -> bool:
+        """Whether known pairs lead from view i to view j."""
+        return any(i in group and j in group for group in self.groups)
+
+    def way(self, i: int, j: int) -> list[int]:
+        """Find the way from view i to view j on which most variance is explained."""
+        if not self.linked(i, j):
+            raise ValueError(f"No known pairs lead from view {i} to view {j}.")
+        way = [j]
+        while way[0] != i:
+            way.insert(0, int(self.before[i, way[0]]))
+        return way
+
+    def regression(self, i: int, j: int) -> Ridge:
+        """Regression from view i to view j, which have known pairs."""
+        return self.links[i, j].there if i < j else self.links[j, i].back
+
+    def known(self, i: int, j: int) -> tuple[Array, Array, Array]:
+        """Known pairs of views i and j: rows of i, rows of j, and how they count."""
+        link = self.links[min(i, j), max(i, j)]
+        rows_i, rows_j = link.rows if i < j else link.rows[::-1]
+        return rows_i, rows_j, link.weights
+
+    def estimate(self, coordinates: Array, i: int, j: int) -> tuple[Array, Array]:
+        """Estimate rows of view i in view j.
+
+        Parameters
+        ----------
+        coordinates : ndarray of shape (m, d)
+            Diffusion coordinates of rows of view i, ``graphs[i].points`` or
+            ``graphs[i].read(...)``.
+        i, j : int
+            Two views of a group.
+
+        Returns
+        -------
+        estimate : ndarray of shape (m, e)
+            Diffusion coordinates in view j.
+        error : ndarray of shape (m,)
+            Standard error: the root of the expected squared distance from the
+            estimate to the coordinates that the rows have in view j.
+        """
+        estimate, squared = np.asarray(coordinates), np.zeros(len(coordinates))
+        way = self.way(i, j)
+        for at, to in pairwise(way):
+            step = self.regression(at, to)
+            # The error so far is carried on by the slopes, at their mean square.
+            carried = squared * np.mean(step.slopes**2) * step.slopes.shape[1]
+            squared = carried + step.inflation(estimate) * step.variance.sum()
+            estimate = step.predict(estimate)
+        return estimate.astype(np.float32), np.sqrt(squared)
+
+
+def fit_bridge(
+    geometries: list[Geometry],
+    pairs: KnownPairs,
+    rng: np.random.RandomState,
+    confidence: dict[Pair, Array] | None = None,
+) -> Bridge:
+    """Learn from known pairs what rows of every view look like in the others.
+
+    Parameters
+    ----------
+    geometries : list of Geometry
+    pairs : KnownPairs
+    rng : RandomState
+    confidence : dict, default=None
+        For views i < j, how far each of the pairs ``pairs.between(i, j)`` counts, from
+        0 to 1; 1 where nothing is given.
+
+    Returns
+    -------
+    Bridge
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unaligned.savuc.geometry import read_geometry
+    >>> rng = np.random.RandomState(0)
+    >>> latent = np.repeat(np.eye(3), 40, axis=0) + rng.normal(size=(120, 3)) / 10
+    >>> Xs = [latent @ rng.normal(size=(3, 6)) for _ in range(2)]
+    >>> known = np.where(np.arange(120) % 6 == 0, np.arange(120), -1)
+    >>> pairs = KnownPairs([known, known])
+    >>> bridge = fit_bridge([read_geometry(X, rng) for X in Xs], pairs, rng)
+    >>> bridge.groups, bool(bridge.quality[0, 1] > 0.5)
+    ([(0, 1)], True)
+    """
+    graphs = [read_graph(geometry.points) for geometry in geometries]
+    V = len(graphs)
+    known = {(i, j): pairs.between(i, j) for i, j in combinations(range(V), 2)}
+    known = {key: rows for key, rows in known.items() if rows[0].size}
+    given = {} if confidence is None else confidence
+    weights = {
+        key: np.maximum(given.get(key, np.ones(len(rows[0]))), TINY)
+        for key, rows in known.items()
+    }
+    graphs = _walk(graphs, known, weights)
+    links = {
+        (i, j): _fit_link(graphs[i], graphs[j], rows, weights[i, j], rng)
+        for (i, j), rows in known.items()
+    }
+    quality = np.eye(V)
+    for (i, j), link in links.items():
+        quality[i, j], quality[j, i] = link.there.quality, link.back.quality
+    cost = np.full((V, V), np.inf)
+    for i, j in links:
+        # Shares of variance multiply along a way: the best has the least sum of logs.
+        for at, to in ((i, j), (j, i)):
+            cost[at, to] = A_STEP - np.log(max(quality[at, to], TINY))
+    _, number = connected_components(np.isfinite(cost), directed=False)
+    groups = [tuple(map(int, np.flatnonzero(number == g))) for g in np.unique(number)]
+    total, before = shortest_path(cost, return_predecessors=True)
+    quality = np.where(before >= 0, np.exp(-total), quality)
+    return Bridge(graphs, links, groups, quality, before)
+
+
+def _walk(
+    graphs: list[GraphCoordinates],
+    known: dict[Pair, tuple[Array, Array]],
+    weights: dict[Pair, Array],
+) -> list[GraphCoordinates]:
+    """Choose the steps of the walks: rows left out must find their known partners.
+
+    Few pairs tell where clusters lie, after many steps; many pairs tell more.
+    """
+    if not known:
+        return graphs
+    best, chosen = np.inf, graphs
+    for n_steps in STEPS:
+        tried = [graph._replace(n_steps=n_steps) for graph in graphs]
+        nearer = []
+        for (i, j), (rows_i, rows_j) in known.items():
+            X, Y = tried[i].points[rows_i], tried[j].points[rows_j]
+            fits = fit_ridge(X, Y, weights[i, j]), fit_ridge(Y, X, weights[i, j])
+            nearer.append(nearer_partners(*fits, X, Y))
+        counted = np.concatenate([weights[key] for key in known])
+        if (mean := np.average(np.concatenate(nearer), weights=counted)) < best:
+            best, chosen = mean, tried
+    return chosen
+
+
+def _fit_link(
+    one: GraphCoordinates,
+    other: GraphCoordinates,
+    rows: tuple[Array, Array],
+    given: Array,
+    rng: np.random.RandomState,
+) -> Link:
+    """Fit both ways, with less weight on pairs that the others contradict."""
+    X, Y = one.points[rows[0]], other.points[rows[1]]
+    trust = better_than_chance(X, Y, rng)
+    weights = given
+    for _ in range(N_ROUNDS):
+        there, back = fit_ridge(X, Y, weights), fit_ridge(Y, X, weights)
+        nearer = nearer_partners(there, back, X, Y)
+        suspicion = probably_wrong(nearer)
+        used, weights = weights, given * np.maximum(1 - suspicion, TINY)
+    return Link(rows, used, there, back, nearer, suspicion, trust)
+
+
+def joint_coordinates(bridge: Bridge) -> list[Array]:
+    """Place all rows of all views in one space for each group of linked views.
+
+    A row has its own coordinates, those of its known partners, and estimates for
+    other views; side by side and scaled to unit length.
+
+    Returns
+    -------
+    list of ndarray of shape (n_i, d)
+        Views of one group have the same columns.
+    """
+    return [_place(bridge, graph.points, i) for i, graph in enumerate(bridge.graphs)]
+
+
+def place_rows(bridge: Bridge, points: Array, i: int) -> Array:
+    """Place new rows of view i beside those of `joint_coordinates`.
+
+    Parameters
+    ----------
+    bridge : Bridge
+    points : ndarray of shape (m, d)
+        Principal coordinates of the rows, `Geometry.read`.
+    i : int
+
+    Returns
+    -------
+    ndarray of shape (m, columns of the view's group)
+    """
+    return _place(bridge, bridge.graphs[i].read(points), i, new=True)
+
+
+def _place(bridge: Bridge, coordinates: Array, i: int, new: bool = False) -> Array:
+    group = next(group for group in bridge.groups if i in group)
+    blocks = []
+    for j in group:
+        block = coordinates if i == j else bridge.estimate(coordinates, i, j)[0]
+        if (min(i, j), max(i, j)) in bridge.links and not new:
+            rows_i, rows_j, weights = bridge.known(i, j)
+            # So far as a pair is doubted, its estimate stays.
+            partner = bridge.graphs[j].points[rows_j]
+            block[rows_i] += weights[:, None] * (partner - block[rows_i])
+        blocks.append(block)
+    return unit_rows(np.hstack(blocks))
