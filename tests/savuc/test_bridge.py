@@ -24,7 +24,7 @@ from unaligned.savuc.bridge_regression import (
 )
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.graph_coordinates import read_graph
-from unaligned.savuc.translation import fit_translation, translation_features
+from unaligned.savuc.translation import fit_translation
 from unaligned.savuc.wrong_pairs import nearer_partners, probably_wrong
 from unaligned.views import check_views
 
@@ -244,7 +244,7 @@ def test_views_without_common_pairs_are_linked_through_a_third():
     )
     assert not bridge.linked(0, 3)
     with pytest.raises(ValueError, match="No known pairs lead from view 0 to view 3"):
-        bridge.estimate(bridge.graphs[0].points, 0, 3)
+        bridge.estimate(bridge.features[0], 0, 3)
     joint = joint_coordinates(bridge)
     assert joint[0].shape[1] == joint[2].shape[1] != joint[3].shape[1]
     labels = KMeans(3, n_init=5, random_state=0).fit_predict(np.vstack(joint[:3]))
@@ -254,8 +254,8 @@ def test_views_without_common_pairs_are_linked_through_a_third():
 def test_errors_of_estimates_are_those_of_unknown_partners():
     Xs, _ = clusters(600, seed=3)
     bridge, _ = bridge_of(Xs, 120)
-    estimate, error = bridge.estimate(bridge.graphs[0].points, 0, 1)
-    true = bridge.graphs[1].points
+    estimate, error = bridge.estimate(bridge.features[0], 0, 1)
+    true = bridge.features[1]
     squares = ((estimate - true)[120:] ** 2).sum(axis=1)
     assert 0.7 < squares.mean() / (error[120:] ** 2).mean() < 1.4
 
@@ -302,11 +302,11 @@ def test_pairs_of_no_confidence_say_nothing():
     sure, _ = bridge_of(Xs, aligned, confidence=confidence)
     regression = sure.regression(0, 1)
     rows_i, rows_j, weights = sure.known(0, 1)
-    X, Y = sure.graphs[0].points[rows_i], sure.graphs[1].points[rows_j]
+    X, Y = sure.features[0][rows_i], sure.features[1][rows_j]
     fewer = fit_ridge(X[:40], Y[:40], weights[:40], (regression.penalty,))
     np.testing.assert_allclose(regression.slopes, fewer.slopes, atol=1e-6)
     # A partner of no confidence is not taken for the row's own.
-    estimate, _ = sure.estimate(sure.graphs[0].points, 0, 1)
+    estimate = sure.estimate(sure.features[0], 0, 1)[0][:, 12:]
     placed = joint_coordinates(sure)[0][:, -estimate.shape[1] :]
     cosines = (unit_rows(placed) * unit_rows(estimate)).sum(axis=1)
     np.testing.assert_allclose(cosines[40:60], 1, atol=1e-5)
@@ -332,9 +332,9 @@ def test_rows_are_translated_with_their_errors(kind):
     X, Z = (latent @ draw.normal(size=(3, 7)) for _ in range(2))
     Z = Z * np.arange(1, 8) + 5
     bridge, geometries = bridge_of([X, Z], 200)
-    fitted = fit_translation(bridge, geometries, kind(Z), 0, 1)
-    features = translation_features(bridge, geometries[0].read(X[200:]), 0)
-    estimate, error = fitted.estimate(features)
+    fitted = fit_translation(bridge, kind(Z), 0, 1)
+    new = bridge.read(geometries[0].read(X[200:]), 0)
+    estimate, error = fitted.estimate(new)
     explained = 1 - ((estimate - Z[200:]) ** 2).mean(axis=0) / Z.var(axis=0)
     assert explained.min() > 0.6
     ratio = ((estimate - Z[200:]) ** 2).mean(axis=0) / (error**2).mean(axis=0)
@@ -345,12 +345,10 @@ def test_rows_are_translated_with_their_errors(kind):
 def test_translation_leads_through_a_third_view():
     Xs, _ = clusters(180, n_views=3, seed=2)
     first, second = np.arange(60), np.arange(60, 120)
-    bridge, geometries = bridge_of(
+    bridge, _ = bridge_of(
         Xs, {(0, 1): np.c_[first, first], (1, 2): np.c_[second, second]}
     )
-    fitted = fit_translation(bridge, geometries, Xs[2], 0, 2)
-    features = translation_features(bridge, geometries[0].points, 0)
-    estimate, error = fitted.estimate(features)
+    estimate, error = fit_translation(bridge, Xs[2], 0, 2).estimate(bridge.features[0])
     squares = (estimate - Xs[2]) ** 2
     assert 1 - squares.mean() / Xs[2].var(axis=0).mean() > 0.5
     assert 0.5 < squares.mean() / (error**2).mean() < 1.5

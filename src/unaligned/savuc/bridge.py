@@ -1,14 +1,14 @@
 """The bridge: what a row would look like in other views, learned from known pairs.
 
-Every view is described by its diffusion coordinates. For every two views with known
-pairs a ridge regression leads from the coordinates of the one to those of the other,
-both ways; views without pairs of their own are reached through others. Estimates are
+Every row has features: its principal and its diffusion coordinates. For every two views
+with known pairs a ridge regression leads from the features of the one to those of the
+other, both ways; views without common pairs are reached through others. Estimates are
 shrunk by what rows that were left out say, so that a view which predicts nothing adds
 nothing.
 """
 
 from itertools import combinations, pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,12 @@ __all__ = ["Bridge", "Link", "fit_bridge", "joint_coordinates", "place_rows"]
 
 Array = NDArray[Any]
 Pair = tuple[int, int]
+Space = Literal["diffusion", "principal"]
 
 TINY = 1e-12
 A_STEP = 1e-6  # of two ways that explain as much, the shorter one is taken
 STEPS = 1, 2, 4, 8  # of the walks: those that are tried
-N_ROUNDS = 3  # of fitting, and weighting pairs by whether they are right
+N_ROUNDS = 2  # of weighting pairs by whether they are right, and fitting again
 
 
 class Link(NamedTuple):
@@ -46,8 +47,6 @@ class Link(NamedTuple):
     there: Ridge
     """From the one view to the other."""
     back: Ridge
-    nearer: Array
-    """Share of other partners that fit a row better than the known one: (p,)."""
     suspicion: Array
     """Probability that a pair is wrong, by what the other pairs say: (p,)."""
     trust: float
@@ -58,6 +57,8 @@ class Bridge(NamedTuple):
     """Regressions between the views that known pairs link."""
 
     graphs: list[GraphCoordinates]
+    features: list[Array]
+    """Of every view's rows: principal, then diffusion coordinates (float32)."""
     links: dict[Pair, Link]
     """For views i < j with known pairs."""
     groups: list[tuple[int, ...]]
@@ -90,31 +91,32 @@ class Bridge(NamedTuple):
         rows_i, rows_j = link.rows if i < j else link.rows[::-1]
         return rows_i, rows_j, link.weights
 
-    def estimate(self, coordinates: Array, i: int, j: int) -> tuple[Array, Array]:
-        """Estimate rows of view i in view j.
+    def read(self, points: Array, i: int) -> Array:
+        """Features of new rows of view i, from `Geometry.read` of them."""
+        return np.hstack([points, self.graphs[i].read(points)])
+
+    def estimate(self, features: Array, i: int, j: int) -> tuple[Array, Array]:
+        """Estimate the features that rows of view i have in view j.
 
         Parameters
         ----------
-        coordinates : ndarray of shape (m, d)
-            Diffusion coordinates of rows of view i, ``graphs[i].points`` or
-            ``graphs[i].read(...)``.
+        features : ndarray of shape (m, d)
+            ``features[i]``, or `read` of new rows of view i.
         i, j : int
             Two views of a group.
 
         Returns
         -------
         estimate : ndarray of shape (m, e)
-            Diffusion coordinates in view j.
         error : ndarray of shape (m,)
             Standard error: the root of the expected squared distance from the
-            estimate to the coordinates that the rows have in view j.
+            estimate to the features of the same objects in view j.
         """
-        estimate, squared = np.asarray(coordinates), np.zeros(len(coordinates))
-        way = self.way(i, j)
-        for at, to in pairwise(way):
+        estimate, squared = np.asarray(features), np.zeros(len(features))
+        for at, to in pairwise(self.way(i, j)):
             step = self.regression(at, to)
-            # The error so far is carried on by the slopes, at their mean square.
-            carried = squared * np.mean(step.slopes**2) * step.slopes.shape[1]
+            # The error so far, as if even over features, is carried on by the slopes.
+            carried = squared * (step.slopes**2).sum() / len(step.slopes)
             squared = carried + step.inflation(estimate) * step.variance.sum()
             estimate = step.predict(estimate)
         return estimate.astype(np.float32), np.sqrt(squared)
@@ -164,8 +166,12 @@ def fit_bridge(
         for key, rows in known.items()
     }
     graphs = _walk(graphs, known, weights)
+    features = [
+        np.hstack([geometry.points, graph.points])
+        for geometry, graph in zip(geometries, graphs, strict=True)
+    ]
     links = {
-        (i, j): _fit_link(graphs[i], graphs[j], rows, weights[i, j], rng)
+        (i, j): _fit_link(features[i], features[j], rows, weights[i, j], rng)
         for (i, j), rows in known.items()
     }
     quality = np.eye(V)
@@ -180,7 +186,7 @@ def fit_bridge(
     groups = [tuple(map(int, np.flatnonzero(number == g))) for g in np.unique(number)]
     total, before = shortest_path(cost, return_predecessors=True)
     quality = np.where(before >= 0, np.exp(-total), quality)
-    return Bridge(graphs, links, groups, quality, before)
+    return Bridge(graphs, features, links, groups, quality, before)
 
 
 def _walk(
@@ -209,39 +215,57 @@ def _walk(
 
 
 def _fit_link(
-    one: GraphCoordinates,
-    other: GraphCoordinates,
+    one: Array,
+    other: Array,
     rows: tuple[Array, Array],
     given: Array,
     rng: np.random.RandomState,
 ) -> Link:
     """Fit both ways, with less weight on pairs that the others contradict."""
-    X, Y = one.points[rows[0]], other.points[rows[1]]
+    X, Y = one[rows[0]], other[rows[1]]
     trust = better_than_chance(X, Y, rng)
     weights = given
+    there, back = fit_ridge(X, Y, weights), fit_ridge(Y, X, weights)
     for _ in range(N_ROUNDS):
-        there, back = fit_ridge(X, Y, weights), fit_ridge(Y, X, weights)
-        nearer = nearer_partners(there, back, X, Y)
-        suspicion = probably_wrong(nearer)
-        used, weights = weights, given * np.maximum(1 - suspicion, TINY)
-    return Link(rows, used, there, back, nearer, suspicion, trust)
+        suspicion = probably_wrong(nearer_partners(there, back, X, Y))
+        weights = given * np.maximum(1 - suspicion, TINY)
+        there = fit_ridge(X, Y, weights, (there.penalty,))
+        back = fit_ridge(Y, X, weights, (back.penalty,))
+    return Link(rows, weights, there, back, suspicion, trust)
 
 
-def joint_coordinates(bridge: Bridge) -> list[Array]:
+def joint_coordinates(bridge: Bridge, space: Space = "diffusion") -> list[Array]:
     """Place all rows of all views in one space for each group of linked views.
 
-    A row has its own coordinates, those of its known partners, and estimates for
-    other views; side by side and scaled to unit length.
+    A row has its own coordinates, those of its known partners so far as the pair is
+    not doubted, and estimates for other views: side by side, scaled to unit length.
+
+    Parameters
+    ----------
+    bridge : Bridge
+    space : "diffusion" or "principal"
+        Which of the coordinates.
 
     Returns
     -------
     list of ndarray of shape (n_i, d)
         Views of one group have the same columns.
     """
-    return [_place(bridge, graph.points, i) for i, graph in enumerate(bridge.graphs)]
+    placed = []
+    for i, features in enumerate(bridge.features):
+        blocks = _estimates(bridge, features, i)
+        for j in blocks.keys() - {i}:
+            if (min(i, j), max(i, j)) in bridge.links:
+                rows_i, rows_j, weights = bridge.known(i, j)
+                partner = bridge.features[j][rows_j]
+                blocks[j][rows_i] += weights[:, None] * (partner - blocks[j][rows_i])
+        placed.append(_side_by_side(bridge, blocks, space))
+    return placed
 
 
-def place_rows(bridge: Bridge, points: Array, i: int) -> Array:
+def place_rows(
+    bridge: Bridge, points: Array, i: int, space: Space = "diffusion"
+) -> Array:
     """Place new rows of view i beside those of `joint_coordinates`.
 
     Parameters
@@ -250,23 +274,30 @@ def place_rows(bridge: Bridge, points: Array, i: int) -> Array:
     points : ndarray of shape (m, d)
         Principal coordinates of the rows, `Geometry.read`.
     i : int
+    space : "diffusion" or "principal"
 
     Returns
     -------
     ndarray of shape (m, columns of the view's group)
     """
-    return _place(bridge, bridge.graphs[i].read(points), i, new=True)
+    blocks = _estimates(bridge, bridge.read(points, i), i)
+    return _side_by_side(bridge, blocks, space)
 
 
-def _place(bridge: Bridge, coordinates: Array, i: int, new: bool = False) -> Array:
+def _estimates(bridge: Bridge, features: Array, i: int) -> dict[int, Array]:
+    """Features that rows of view i have, or would have, in all views of its group."""
     group = next(group for group in bridge.groups if i in group)
-    blocks = []
-    for j in group:
-        block = coordinates if i == j else bridge.estimate(coordinates, i, j)[0]
-        if (min(i, j), max(i, j)) in bridge.links and not new:
-            rows_i, rows_j, weights = bridge.known(i, j)
-            # So far as a pair is doubted, its estimate stays.
-            partner = bridge.graphs[j].points[rows_j]
-            block[rows_i] += weights[:, None] * (partner - block[rows_i])
-        blocks.append(block)
-    return unit_rows(np.hstack(blocks))
+    return {
+        j: features if i == j else bridge.estimate(features, i, j)[0] for j in group
+    }
+
+
+def _side_by_side(bridge: Bridge, blocks: dict[int, Array], space: Space) -> Array:
+    parts = []
+    for j, block in blocks.items():
+        n_diffusion = bridge.graphs[j].vectors.shape[1]
+        n_principal = block.shape[1] - n_diffusion
+        parts.append(
+            block[:, n_principal:] if space == "diffusion" else block[:, :n_principal]
+        )
+    return unit_rows(np.hstack(parts))

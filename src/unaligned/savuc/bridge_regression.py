@@ -75,6 +75,8 @@ class _Decomposition(NamedTuple):
     def shrinkage(self, penalty: float) -> Array:
         """By how much each direction is shrunk, from 0 to 1."""
         squares = self.singular**2
+        if penalty == np.inf:
+            return 0 * squares
         unit = squares.sum() / self.right.shape[1]
         return np.asarray(squares / (squares + penalty * unit + TINY))
 
@@ -125,6 +127,7 @@ def fit_ridge(
         How much each row counts, above 0.
     penalties : tuple of float
         Those that are tried, over the mean sum of squares of a centred column of X.
+        Infinity is the mean.
 
     Returns
     -------
@@ -151,7 +154,7 @@ def fit_ridge(
         squares = found.share @ tried**2
         if squares.sum() < variance.sum():
             chosen, errors, variance = penalty, tried, squares
-    gain = found.shrinkage(chosen) if chosen < np.inf else 0 * found.singular
+    gain = found.shrinkage(chosen)
     inverse = 1 / np.maximum(found.singular, TINY)
     onto = found.left.T @ (found.root * (Y - mean))
     slopes = found.right.T @ ((gain * inverse)[:, None] * onto)

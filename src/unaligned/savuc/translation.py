@@ -9,9 +9,8 @@ from scipy import sparse
 
 from unaligned.savuc.bridge import Bridge
 from unaligned.savuc.bridge_regression import Ridge, fit_ridge
-from unaligned.savuc.geometry import Geometry
 
-__all__ = ["Translation", "fit_translation", "translation_features"]
+__all__ = ["Translation", "fit_translation"]
 
 Array = NDArray[Any]
 
@@ -30,7 +29,7 @@ class Translation(NamedTuple):
         Parameters
         ----------
         features : ndarray of shape (m, d)
-            `translation_features` of rows of the first view.
+            Of rows of the first view: `Bridge.features`, or `Bridge.read` of new rows.
 
         Returns
         -------
@@ -47,61 +46,36 @@ class Translation(NamedTuple):
         return features.astype(np.float32), np.sqrt(carried).astype(np.float32)
 
 
-def translation_features(bridge: Bridge, points: Array, view: int) -> Array:
-    """Principal and diffusion coordinates of rows, side by side.
-
-    Parameters
-    ----------
-    bridge : Bridge
-    points : ndarray of shape (m, d)
-        Principal coordinates of rows of the view, `Geometry.points` or `.read`.
-    view : int
-    """
-    return np.hstack([points, bridge.graphs[view].read(points)])
-
-
-def fit_translation(
-    bridge: Bridge, geometries: list[Geometry], X: Any, i: int, j: int
-) -> Translation:
+def fit_translation(bridge: Bridge, X: Any, i: int, j: int) -> Translation:
     """Learn to estimate the columns of view j from view i.
 
     Parameters
     ----------
     bridge : Bridge
-    geometries : list of Geometry
-        Those the bridge was fitted on.
     X : ndarray or CSR array of shape (n_j, n_columns)
-        View j.
+        View j, as the bridge was fitted on it.
     i, j : int
         Two views of a group.
     """
-    features = [
-        np.hstack([geometry.points, graph.points])
-        for geometry, graph in zip(geometries, bridge.graphs, strict=True)
-    ]
-    steps = []
-    for at, to in pairwise(bridge.way(i, j)):
-        rows_at, rows_to, weights = bridge.known(at, to)
-        known, target = features[at][rows_at], features[to][rows_to]
-        if to != j:
-            steps.append(fit_ridge(known, target, weights))
-        else:
-            # Principal coordinates stand for all columns in the choice of a penalty.
-            fit = fit_ridge(known, geometries[j].points[rows_to], weights)
-            steps.append(_to_columns(known, X, rows_to, weights, fit.penalty))
-    return Translation(steps)
+    *steps, last = pairwise(bridge.way(i, j))
+    rows_at, rows_to, weights = bridge.known(*last)
+    # Features stand for the columns in the choice of a penalty.
+    penalty = bridge.regression(*last).penalty
+    to_columns = _to_columns(
+        bridge.features[last[0]][rows_at], X, rows_to, weights, penalty
+    )
+    return Translation([*(bridge.regression(*step) for step in steps), to_columns])
 
 
 def _to_columns(
     known: Array, X: Any, rows: Array, weights: Array, penalty: float
 ) -> Ridge:
     """Fit all columns with one penalty, some at a time."""
-    tried = (penalty,) if penalty < np.inf else ()
     parts = []
     for start in range(0, X.shape[1], N_COLUMNS):
         block = X[rows][:, start : start + N_COLUMNS]
         block = block.toarray() if sparse.issparse(block) else np.asarray(block)
-        part = fit_ridge(known, block, weights, tried)
+        part = fit_ridge(known, block, weights, (penalty,))
         parts.append(part._replace(left_out=np.empty((0, 0))))
     return max(parts, key=lambda part: part.typical)._replace(
         slopes=np.hstack([part.slopes for part in parts]),
