@@ -11,10 +11,11 @@ from unaligned.datasets import load_digits_views, unalign
 from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import clustering_accuracy
-from unaligned.savuc.bridge import (
-    fit_bridge,
-    joint_coordinates,
-    place_rows,
+from unaligned.savuc.bridge import fit_bridge
+from unaligned.savuc.bridge_clusters import (
+    cluster_linked,
+    consensus_rows,
+    space_quality,
 )
 from unaligned.savuc.bridge_regression import (
     PENALTIES,
@@ -24,6 +25,7 @@ from unaligned.savuc.bridge_regression import (
 )
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.graph_coordinates import read_graph
+from unaligned.savuc.joint_space import joint_coordinates, place_rows
 from unaligned.savuc.translation import fit_translation
 from unaligned.savuc.wrong_pairs import nearer_partners, probably_wrong
 from unaligned.views import check_views
@@ -116,7 +118,7 @@ def test_constant_features_and_targets_do_no_harm():
     X = np.hstack([rng().normal(size=(20, 2)), np.ones((20, 1))])
     fit = fit_ridge(X, np.hstack([X[:, :1], np.zeros((20, 1))]))
     assert np.isfinite(fit.predict(X)).all()
-    assert fit.explained[0] > 0.9
+    assert fit.explained_of(slice(1)) > 0.9
     assert fit.variance[1] == 0
 
 
@@ -320,6 +322,76 @@ def test_new_rows_are_placed_beside_old_ones():
     for i, X in enumerate(Xs):
         new = place_rows(bridge, geometries[i].read(X[180:]), i)
         assert clustering_accuracy(y[180:], model.predict(new)) > 0.95
+
+
+# Clusters
+
+
+def kmeans(points, n_clusters, draw):
+    return KMeans(n_clusters, n_init=5, random_state=draw).fit_predict(points)
+
+
+def test_all_rows_of_all_views_have_one_naming():
+    digits = load_digits_views()
+    shuffled = unalign(
+        [X[:500] for X in digits.Xs[:3]], digits.y[:500], ratio=0.1, random_state=0
+    )
+    bridge, _ = bridge_of(shuffled.Xs, shuffled.n_aligned)
+    labels = cluster_linked(bridge, 10, kmeans, rng())
+    y = np.concatenate(shuffled.ys)
+    apart = [kmeans(features, 10, rng()) for features in bridge.features]
+    named, unnamed = (
+        clustering_accuracy(y, np.concatenate(found)) for found in (labels, apart)
+    )
+    assert named > 0.6 > unnamed + 0.1
+
+
+def test_views_alone_have_clusters_of_their_own():
+    Xs, y = clusters(120, n_views=3)
+    bridge, _ = bridge_of(Xs, {(0, 2): [(r, r) for r in range(40)]})
+    labels = cluster_linked(bridge, 3, kmeans, rng())
+    joint = np.concatenate([labels[0], labels[2]])
+    assert clustering_accuracy(np.tile(y, 2), joint) > 0.95
+    assert clustering_accuracy(y, labels[1]) > 0.95
+
+
+def test_consensus_is_that_of_most_partitions_by_weight():
+    one = np.repeat([0, 1, 2], 20)
+    other = np.tile([0, 1, 2], 20)
+    for weights in ([1, 1, 1, 0.1], [0.1, 0.1, 0.1, 1]):
+        rows = consensus_rows([one, 2 - one, one, other], np.array(weights), 3)
+        wanted = one if weights[0] == 1 else other
+        assert clustering_accuracy(wanted, kmeans(rows, 3, rng())) == 1
+
+
+def test_consensus_is_the_singular_vectors_of_memberships():
+    partitions = [rng(s).randint(k, size=50) for s, k in enumerate((3, 4, 5))]
+    weights = np.array([1.0, 0.5, 0.2])
+    H = np.hstack(
+        [
+            np.sqrt(w) * np.eye(p.max() + 1)[p]
+            for p, w in zip(partitions, weights, strict=True)
+        ]
+    )
+    H = H / np.sqrt(np.hstack([np.bincount(p) for p in partitions]))
+    left, s, _ = np.linalg.svd(H, full_matrices=False)
+    expected = unit_rows(left[:, :3] * s[:3])
+    found = consensus_rows(partitions, weights, 3)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
+
+
+def test_quality_of_a_space_is_that_of_its_columns():
+    Xs, _ = clusters(150)
+    bridge, _ = bridge_of(Xs, 60)
+    link, total = bridge.links[0, 1], []
+    for fit, to in ((link.there, 1), (link.back, 0)):
+        Y = bridge.features[to][link.rows[to]][:, :12]
+        share = link.weights / link.weights.sum()
+        error = share @ (Y - fit.left_out[:, :12]) ** 2
+        null = share @ ((Y - share @ Y) / (1 - share)[:, None]) ** 2
+        total.append(1 - error.sum() / null.sum())
+    found = space_quality(bridge, (0, 1), "principal")
+    assert found == pytest.approx(np.mean(total), abs=1e-6)
 
 
 # Translation

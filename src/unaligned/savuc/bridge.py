@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, shortest_path
 
-from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import KnownPairs
 from unaligned.savuc.bridge_regression import (
     Ridge,
@@ -25,7 +24,7 @@ from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.graph_coordinates import GraphCoordinates, read_graph
 from unaligned.savuc.wrong_pairs import nearer_partners, probably_wrong
 
-__all__ = ["Bridge", "Link", "fit_bridge", "joint_coordinates", "place_rows"]
+__all__ = ["Bridge", "Link", "Space", "fit_bridge"]
 
 Array = NDArray[Any]
 Pair = tuple[int, int]
@@ -90,6 +89,11 @@ class Bridge(NamedTuple):
         link = self.links[min(i, j), max(i, j)]
         rows_i, rows_j = link.rows if i < j else link.rows[::-1]
         return rows_i, rows_j, link.weights
+
+    def columns(self, i: int, space: Space) -> slice:
+        """Where the coordinates of a space stand in the features of view i."""
+        n_principal = self.features[i].shape[1] - self.graphs[i].vectors.shape[1]
+        return slice(n_principal, None) if space == "diffusion" else slice(n_principal)
 
     def read(self, points: Array, i: int) -> Array:
         """Features of new rows of view i, from `Geometry.read` of them."""
@@ -232,72 +236,3 @@ def _fit_link(
         there = fit_ridge(X, Y, weights, (there.penalty,))
         back = fit_ridge(Y, X, weights, (back.penalty,))
     return Link(rows, weights, there, back, suspicion, trust)
-
-
-def joint_coordinates(bridge: Bridge, space: Space = "diffusion") -> list[Array]:
-    """Place all rows of all views in one space for each group of linked views.
-
-    A row has its own coordinates, those of its known partners so far as the pair is
-    not doubted, and estimates for other views: side by side, scaled to unit length.
-
-    Parameters
-    ----------
-    bridge : Bridge
-    space : "diffusion" or "principal"
-        Which of the coordinates.
-
-    Returns
-    -------
-    list of ndarray of shape (n_i, d)
-        Views of one group have the same columns.
-    """
-    placed = []
-    for i, features in enumerate(bridge.features):
-        blocks = _estimates(bridge, features, i)
-        for j in blocks.keys() - {i}:
-            if (min(i, j), max(i, j)) in bridge.links:
-                rows_i, rows_j, weights = bridge.known(i, j)
-                partner = bridge.features[j][rows_j]
-                blocks[j][rows_i] += weights[:, None] * (partner - blocks[j][rows_i])
-        placed.append(_side_by_side(bridge, blocks, space))
-    return placed
-
-
-def place_rows(
-    bridge: Bridge, points: Array, i: int, space: Space = "diffusion"
-) -> Array:
-    """Place new rows of view i beside those of `joint_coordinates`.
-
-    Parameters
-    ----------
-    bridge : Bridge
-    points : ndarray of shape (m, d)
-        Principal coordinates of the rows, `Geometry.read`.
-    i : int
-    space : "diffusion" or "principal"
-
-    Returns
-    -------
-    ndarray of shape (m, columns of the view's group)
-    """
-    blocks = _estimates(bridge, bridge.read(points, i), i)
-    return _side_by_side(bridge, blocks, space)
-
-
-def _estimates(bridge: Bridge, features: Array, i: int) -> dict[int, Array]:
-    """Features that rows of view i have, or would have, in all views of its group."""
-    group = next(group for group in bridge.groups if i in group)
-    return {
-        j: features if i == j else bridge.estimate(features, i, j)[0] for j in group
-    }
-
-
-def _side_by_side(bridge: Bridge, blocks: dict[int, Array], space: Space) -> Array:
-    parts = []
-    for j, block in blocks.items():
-        n_diffusion = bridge.graphs[j].vectors.shape[1]
-        n_principal = block.shape[1] - n_diffusion
-        parts.append(
-            block[:, n_principal:] if space == "diffusion" else block[:, :n_principal]
-        )
-    return unit_rows(np.hstack(parts))

@@ -1,9 +1,9 @@
 """Clusters of all rows of linked views, with one naming.
 
-Rows are clustered in a joint space, in diffusion and in principal coordinates. In each
-case discriminants of the views then label the rows again: known partners together, by
-the sum of their log probabilities. The partition that is predicted better from the
-views is taken.
+All rows of all views are clustered several times in each joint space, into as many
+clusters as are wanted up to twice as many. The partitions are reconciled: rows are
+embedded by who shares clusters with whom, and clustered once more. A partition counts
+as much as the coordinates of its space are predicted from view to view.
 """
 
 from collections.abc import Callable
@@ -11,18 +11,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from unaligned.savuc.bridge import Bridge, joint_coordinates
-from unaligned.savuc.predictability import draw_halves, fit_discriminant, information
+from unaligned.base import cluster_rows
+from unaligned.kernels.scaling import unit_rows
+from unaligned.savuc.bridge import Bridge, Space
+from unaligned.savuc.geometry import N_DIRECTIONS, leading_vectors
+from unaligned.savuc.joint_space import joint_coordinates
 
-__all__ = ["cluster_linked"]
+__all__ = ["cluster_linked", "consensus_rows", "space_quality"]
 
 Array = NDArray[Any]
 Labels = NDArray[np.intp]
 Clusterer = Callable[[Array, int, np.random.RandomState], Labels]
 
-N_ROUNDS = 3  # of labelling again; most rows change in the first
-LEAST = -20.0  # log probability of a class, at least: one view must not decide alone
+SPACES: tuple[Space, ...] = ("diffusion", "principal")
+N_PARTITIONS = 10  # of each space
 
 
 def cluster_linked(
@@ -34,9 +38,8 @@ def cluster_linked(
     ----------
     bridge : Bridge
     n_clusters : int
-        At least 2.
     cluster : callable
-        ``cluster(points, n_clusters, rng)`` gives labels from 0 to n_clusters − 1.
+        ``cluster(points, n_clusters, rng)`` gives the labels of the reconciled rows.
     rng : RandomState
 
     Returns
@@ -45,62 +48,70 @@ def cluster_linked(
         One naming for the views of a group; views of different groups have nothing in
         common but the numbers.
     """
-    spaces = [joint_coordinates(bridge, "diffusion")]
-    spaces.append(joint_coordinates(bridge, "principal"))
-    halves = [draw_halves(len(features), rng) for features in bridge.features]
     labels: list[Labels] = [np.empty(0, dtype=np.intp)] * len(bridge.features)
+    placed = {space: joint_coordinates(bridge, space) for space in SPACES}
     for group in bridge.groups:
+        partitions, weights = [], []
+        for space in SPACES:
+            rows = _cut(np.vstack([placed[space][i] for i in group]))
+            for at in range(N_PARTITIONS):
+                many = round(n_clusters * (1 + at / (N_PARTITIONS - 1)))
+                wanted, seed = min(many, len(rows)), rng.randint(2**31 - 1)
+                partitions.append(cluster_rows(rows, wanted, n_init=1, seed=seed)[0])
+                weights.append(space_quality(bridge, group, space))
+        embedded = consensus_rows(partitions, np.array(weights), n_clusters)
         ends = np.cumsum([len(bridge.features[i]) for i in group])[:-1]
-        best = -np.inf
-        for placed in spaces:
-            rows = np.vstack([placed[i] for i in group])
-            found = np.split(cluster(rows, n_clusters, rng), ends)
-            tried = dict(zip(group, found, strict=True))
-            for _ in range(N_ROUNDS):
-                tried = _label_again(bridge, tried, n_clusters)
-            score = np.mean(
-                [
-                    _predicted(bridge.features[i], tried[i], n_clusters, halves[i])
-                    for i in group
-                ]
-            )
-            if score > best:
-                best = float(score)
-                for i in group:
-                    labels[i] = tried[i]
+        found = np.split(cluster(embedded, n_clusters, rng), ends)
+        for i, of_view in zip(group, found, strict=True):
+            labels[i] = of_view.astype(np.intp)
     return labels
 
 
-def _label_again(
-    bridge: Bridge, labels: dict[int, Labels], n_clusters: int
-) -> dict[int, Labels]:
-    """Label rows by the discriminants of the views that they are known in."""
-    own = {}
-    for i, of_view in labels.items():
-        centred = bridge.features[i] - bridge.features[i].mean(axis=0)
-        fitted = fit_discriminant(centred, of_view, n_clusters)
-        own[i] = np.maximum(fitted.log_probabilities(centred), LEAST)
-    summed = {i: scores.copy() for i, scores in own.items()}
-    for (i, j), link in bridge.links.items():
-        if i in labels:
-            rows_i, rows_j = link.rows
-            sure = link.weights[:, None]
-            summed[i][rows_i] += sure * own[j][rows_j]
-            summed[j][rows_j] += sure * own[i][rows_i]
-    return {i: scores.argmax(axis=1) for i, scores in summed.items()}
+def _cut(rows: Array) -> Array:
+    """Keep the principal directions of rows, for speed."""
+    centred = rows - rows.mean(axis=0)
+    kept = leading_vectors(centred.T @ centred, min(N_DIRECTIONS, rows.shape[1]))
+    cut: Array = centred @ kept
+    return cut
 
 
-def _predicted(
-    features: Array, labels: Labels, n_clusters: int, half: NDArray[np.bool_]
-) -> float:
-    """Information on labels in what a discriminant of the other half of rows says."""
-    told = np.empty_like(labels)
-    for learn in (half, ~half):
-        if not learn.any():
-            return 0.0
-        center = features[learn].mean(axis=0)
-        fitted = fit_discriminant(features[learn] - center, labels[learn], n_clusters)
-        told[~learn] = fitted.log_probabilities(features[~learn] - center).argmax(
-            axis=1
-        )
-    return information(labels, told, n_clusters)
+def space_quality(bridge: Bridge, group: tuple[int, ...], space: Space) -> float:
+    """Mean share of variance of a space that is explained from view to view.
+
+    Of rows left out, over the links of a group; 1 without any link.
+    """
+    found = [
+        fit.explained_of(bridge.columns(to, space))
+        for (i, j), link in bridge.links.items()
+        for fit, to in ((link.there, j), (link.back, i))
+        if i in group
+    ]
+    return float(np.mean(found)) if found else 1.0
+
+
+def consensus_rows(partitions: list[Labels], weights: Array, n_clusters: int) -> Array:
+    """Embed rows by the clusters they are in.
+
+    Rows and clusters are the two sides of a graph; with H the memberships, each
+    cluster's column over the root of its size and times the root of its partition's
+    weight, the embedding is H's leading left singular vectors, rows at unit length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> agreed, odd = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> rows = consensus_rows([agreed, 1 - agreed, odd], np.ones(3), 2)
+    >>> (rows @ rows.T).round(1)[0]
+    array([1. , 1. , 0.2, 0.2])
+    """
+    n = len(partitions[0])
+    # Where nothing is explained at all, all partitions count alike.
+    weights = weights if weights.any() else np.ones(len(partitions))
+    blocks = []
+    for labels, weight in zip(partitions, weights, strict=True):
+        sizes = np.maximum(np.bincount(labels), 1)
+        entries = np.sqrt(weight / sizes[labels])
+        blocks.append(sparse.csr_array((entries, (np.arange(n), labels))))
+    H = sparse.hstack(blocks, format="csr")
+    vectors = leading_vectors((H.T @ H).toarray(), min(n_clusters, H.shape[1]))
+    return unit_rows(H @ vectors)

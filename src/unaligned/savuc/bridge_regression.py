@@ -40,16 +40,16 @@ class Ridge(NamedTuple):
     penalty: float
 
     @property
-    def explained(self) -> Array:
-        """Share of variance explained of each target column, of rows left out: R²."""
-        return np.clip(1 - self.variance / np.maximum(self.total, TINY), 0, 1)
-
-    @property
     def quality(self) -> float:
-        """Share of variance explained of all target columns together."""
+        """Share of the variance of all targets explained, of rows left out: R²."""
+        return self.explained_of(slice(None))
+
+    def explained_of(self, columns: slice) -> float:
+        """Share of the variance of some targets explained, of rows left out: R²."""
         if self.penalty == np.inf:
             return 0.0
-        return float(max(1 - self.variance.sum() / max(self.total.sum(), TINY), 0))
+        variance, total = self.variance[columns].sum(), self.total[columns].sum()
+        return float(max(1 - variance / max(total, TINY), 0))
 
     def predict(self, X: Array) -> Array:
         """Estimate the targets of rows."""
