@@ -10,55 +10,36 @@ import argparse
 import json
 import os
 import time
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import roc_auc_score
-from sklearn.neighbors import KNeighborsRegressor
 
+from benchmarks.bridge_page import (
+    BARS,
+    DEVELOPMENT,
+    LADDER,
+    PAGE,
+    RESULTS,
+    SHARES,
+    WRONG,
+    page,
+)
+from benchmarks.bridge_regressors import REGRESSORS
 from unaligned.base import cluster_rows
 from unaligned.datasets import load, load_digits_views, unalign
 from unaligned.json_lines import append_record, read_records
-from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import KnownPairs
 from unaligned.metrics import clustering_accuracy
 from unaligned.savuc.bridge import fit_bridge
-from unaligned.savuc.bridge_clusters import cluster_linked
+from unaligned.savuc.bridge_clusters import cluster_linked, cut_rows
 from unaligned.savuc.bridge_regression import fit_ridge
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.joint_space import joint_coordinates
 from unaligned.views import check_views
 
-RESULTS = Path(__file__).parent / "results" / "bridge.jsonl"
-PAGE = Path(__file__).parents[1] / "docs" / "bridge.md"
-DEVELOPMENT = (
-    "scGEM",
-    "3Sources",
-    "MSRC-v1",
-    "BBCSport",
-    "NGs",
-    "Movies",
-    "ORL",
-    "WebKB",
-    "ProteinFold",
-    "100Leaves",
-    "digits",
-)
-BARS = {  # joint accuracy in percent with 2, 10 and 50 % of the pairs
-    "Wiki": (38, 40, 50),
-    "Handwritten 0, 1": (70, 85, 91),
-    "BDGP": (40, 44, 55),
-    "LandUse-21": (19, 24, 29),
-    "Caltech101-20-recon": (38, 44, 50),
-}
-SHARES = 0.02, 0.1, 0.5
-LADDER = 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.9, 1.0
-WRONG = 0.0, 0.1, 0.2, 0.4
 N_SHUFFLES = 3
-BEGIN, END = "<!-- tables: python -m benchmarks.bridge -->\n", "<!-- end of tables -->"
 
 
 def views_of(name):
@@ -85,7 +66,8 @@ def cases():
 
 
 def kmeans(points, n_clusters, rng):
-    """Cluster by k-means with ten starts."""
+    """Cluster by k-means with ten starts, in fifty directions at most."""
+    points = cut_rows(points)
     return cluster_rows(points, n_clusters, n_init=10, seed=rng.randint(2**31))[0]
 
 
@@ -119,7 +101,7 @@ def run_joint(name, share, wrong, seed):
     seconds = time.process_time() - start
     result = {"bridge": accuracy(ys, labels), "cpu": round(seconds, 2)}
     ends = np.cumsum([len(y) for y in ys])[:-1]
-    for space in ("diffusion", "principal"):
+    for space in ("diffusion", "principal") if name in DEVELOPMENT else ():
         rows = np.vstack(joint_coordinates(bridge, space))
         result[space] = accuracy(ys, np.split(kmeans(rows, k, rng), ends))
     rows = plain_rows(geometries, pairs)
@@ -186,72 +168,6 @@ def run_regressors(name, share, wrong, seed):
     return result
 
 
-def by_ridge(X, Y, new):
-    """Ridge regression with a penalty from rows left out."""
-    return fit_ridge(X, Y).predict(new)
-
-
-def by_kernel(X, Y, new):
-    """Kernel ridge (RBF, median width), penalty by held-out fifths."""
-    X, new = unit_rows(X), unit_rows(new)
-    gamma = 1 / max(
-        np.median(((X[:, None, :10] - X[None, :300, :10]) ** 2).sum(-1)), 1e-9
-    )
-    fold, center = np.arange(len(X)) % 5, Y.mean(axis=0)
-
-    def fit(rows, penalty):
-        model = KernelRidge(alpha=penalty, kernel="rbf", gamma=gamma)
-        return model.fit(X[rows], Y[rows] - center)
-
-    def error(penalty):
-        held_out = [
-            Y[fold == f] - center - fit(fold != f, penalty).predict(X[fold == f])
-            for f in range(5)
-        ]
-        return (np.vstack(held_out) ** 2).sum()
-
-    best = min((0.01, 0.1, 1.0, 10.0), key=error)
-    return fit(np.ones(len(X), dtype=bool), best).predict(new) + center
-
-
-def by_neighbors(X, Y, new):
-    """Mean of ten nearest neighbours by cosine."""
-    model = KNeighborsRegressor(min(10, len(X)))
-    return model.fit(unit_rows(X), Y).predict(unit_rows(new))
-
-
-def by_reduced_rank(X, Y, new):
-    """Ridge regression, cut to the ten leading directions of what it fits."""
-    fit = fit_ridge(X, Y)
-    fitted = fit.predict(X)
-    center = fitted.mean(axis=0)
-    right = np.linalg.svd(fitted - center, full_matrices=False)[2][:10]
-    return (fit.predict(new) - center) @ right.T @ right + center
-
-
-def by_canonical(X, Y, new):
-    """Canonical correlations of whitened views, shrunk by their own size."""
-    mean_x, mean_y = X.mean(axis=0), Y.mean(axis=0)
-    ways = []
-    for A in (X - mean_x, Y - mean_y):
-        values, vectors = np.linalg.eigh(A.T @ A / len(A))
-        ways.append(vectors / np.sqrt(values + max(values.mean(), 1e-12)))
-    U, V = (X - mean_x) @ ways[0], (Y - mean_y) @ ways[1]
-    left, correlations, _ = np.linalg.svd(U.T @ V / len(X), full_matrices=False)
-    scores = (new - mean_x) @ ways[0] @ left
-    return fit_ridge(U @ left * correlations, Y).predict(scores * correlations)
-
-
-REGRESSORS = {
-    "ridge": by_ridge,
-    "ridge, all features": by_ridge,
-    "kernel ridge": by_kernel,
-    "ten neighbours": by_neighbors,
-    "reduced rank": by_reduced_rank,
-    "canonical": by_canonical,
-}
-
-
 def run_time(name, share, wrong, seed):
     """Fit and cluster 5,000 rows of three views in 20 columns."""
     rng = np.random.RandomState(seed)
@@ -289,6 +205,7 @@ def main():
             result = {"case": case} | RUN[case[0]](*case[1:])
             append_record(RESULTS, result)
             print(json.dumps(result), flush=True)
+    PAGE.write_text(page())
 
 
 if __name__ == "__main__":

@@ -383,15 +383,14 @@ def test_consensus_is_the_singular_vectors_of_memberships():
 def test_quality_of_a_space_is_that_of_its_columns():
     Xs, _ = clusters(150)
     bridge, _ = bridge_of(Xs, 60)
-    link, total = bridge.links[0, 1], []
+    link = bridge.links[0, 1]
     for fit, to in ((link.there, 1), (link.back, 0)):
         Y = bridge.features[to][link.rows[to]][:, :12]
         share = link.weights / link.weights.sum()
         error = share @ (Y - fit.left_out[:, :12]) ** 2
         null = share @ ((Y - share @ Y) / (1 - share)[:, None]) ** 2
-        total.append(1 - error.sum() / null.sum())
-    found = space_quality(bridge, (0, 1), "principal")
-    assert found == pytest.approx(np.mean(total), abs=1e-6)
+        found = space_quality(bridge, (0, 1), to, "principal")
+        assert found == pytest.approx(1 - error.sum() / null.sum(), abs=1e-6)
 
 
 # Translation
@@ -424,3 +423,9 @@ def test_translation_leads_through_a_third_view():
     squares = (estimate - Xs[2]) ** 2
     assert 1 - squares.mean() / Xs[2].var(axis=0).mean() > 0.5
     assert 0.5 < squares.mean() / (error**2).mean() < 1.5
+
+
+def test_the_page_tells_what_was_measured():
+    from benchmarks.bridge_page import PAGE, page
+
+    assert PAGE.read_text() == page(), "run python -m benchmarks.bridge --page"

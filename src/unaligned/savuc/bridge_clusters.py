@@ -1,9 +1,10 @@
 """Clusters of all rows of linked views, with one naming.
 
-All rows of all views are clustered several times in each joint space, into as many
-clusters as are wanted up to twice as many. The partitions are reconciled: rows are
-embedded by who shares clusters with whom, and clustered once more. A partition counts
-as much as the coordinates of its space are predicted from view to view.
+All rows of all views are partitioned several times, into as many clusters as are
+wanted up to twice as many: by their diffusion and by their principal coordinates, in
+all views side by side and in each view alone. A partition counts as much as the
+coordinates it was made from are predicted from other views. The partitions are
+reconciled: rows are embedded by who shares clusters with whom, and clustered once more.
 """
 
 from collections.abc import Callable
@@ -17,16 +18,16 @@ from unaligned.base import cluster_rows
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.bridge import Bridge, Space
 from unaligned.savuc.geometry import N_DIRECTIONS, leading_vectors
-from unaligned.savuc.joint_space import joint_coordinates
+from unaligned.savuc.joint_space import joint_blocks
 
-__all__ = ["cluster_linked", "consensus_rows", "space_quality"]
+__all__ = ["cluster_linked", "consensus_rows", "cut_rows", "space_quality"]
 
 Array = NDArray[Any]
 Labels = NDArray[np.intp]
 Clusterer = Callable[[Array, int, np.random.RandomState], Labels]
 
 SPACES: tuple[Space, ...] = ("diffusion", "principal")
-N_PARTITIONS = 10  # of each space
+N_TOGETHER, N_ALONE = 10, 5  # partitions of a space: of all views, of each view
 
 
 def cluster_linked(
@@ -49,16 +50,25 @@ def cluster_linked(
         common but the numbers.
     """
     labels: list[Labels] = [np.empty(0, dtype=np.intp)] * len(bridge.features)
-    placed = {space: joint_coordinates(bridge, space) for space in SPACES}
+    blocks = joint_blocks(bridge)
     for group in bridge.groups:
-        partitions, weights = [], []
+        partitions: list[Labels] = []
+        weights: list[float] = []
         for space in SPACES:
-            rows = _cut(np.vstack([placed[space][i] for i in group]))
-            for at in range(N_PARTITIONS):
-                many = round(n_clusters * (1 + at / (N_PARTITIONS - 1)))
-                wanted, seed = min(many, len(rows)), rng.randint(2**31 - 1)
-                partitions.append(cluster_rows(rows, wanted, n_init=1, seed=seed)[0])
-                weights.append(space_quality(bridge, group, space))
+            # All rows of the group in view j, for every j.
+            rows = {
+                j: np.vstack([blocks[i][j][:, bridge.columns(j, space)] for i in group])
+                for j in group
+            }
+            quality = {j: space_quality(bridge, group, j, space) for j in group}
+            together = np.hstack([*rows.values()])
+            partitions += _partition(together, n_clusters, N_TOGETHER, rng)
+            weights += [float(np.mean([*quality.values()]))] * N_TOGETHER
+            for j in group:
+                partitions += _partition(rows[j], n_clusters, N_ALONE, rng)
+                # The views alone count as much as all together.
+                share = N_TOGETHER / (N_ALONE * len(group))
+                weights += [quality[j] * share] * N_ALONE
         embedded = consensus_rows(partitions, np.array(weights), n_clusters)
         ends = np.cumsum([len(bridge.features[i]) for i in group])[:-1]
         found = np.split(cluster(embedded, n_clusters, rng), ends)
@@ -67,24 +77,37 @@ def cluster_linked(
     return labels
 
 
-def _cut(rows: Array) -> Array:
-    """Keep the principal directions of rows, for speed."""
+def _partition(
+    rows: Array, n_clusters: int, times: int, rng: np.random.RandomState
+) -> list[Labels]:
+    """Partition rows by k-means from one start, into k to 2k clusters."""
+    rows = cut_rows(unit_rows(rows))
+    numbers = np.linspace(n_clusters, 2 * n_clusters, times).round().astype(int)
+    return [
+        cluster_rows(rows, min(k, len(rows)), n_init=1, seed=rng.randint(2**31 - 1))[0]
+        for k in numbers
+    ]
+
+
+def cut_rows(rows: Array) -> Array:
+    """Keep fifty principal directions of rows, for speed."""
     centred = rows - rows.mean(axis=0)
     kept = leading_vectors(centred.T @ centred, min(N_DIRECTIONS, rows.shape[1]))
     cut: Array = centred @ kept
     return cut
 
 
-def space_quality(bridge: Bridge, group: tuple[int, ...], space: Space) -> float:
-    """Mean share of variance of a space that is explained from view to view.
+def space_quality(
+    bridge: Bridge, group: tuple[int, ...], j: int, space: Space
+) -> float:
+    """Share of variance of a view's coordinates that is explained from other views.
 
-    Of rows left out, over the links of a group; 1 without any link.
+    Of rows left out, mean over its links; 1 without any link.
     """
     found = [
-        fit.explained_of(bridge.columns(to, space))
-        for (i, j), link in bridge.links.items()
-        for fit, to in ((link.there, j), (link.back, i))
-        if i in group
+        bridge.regression(i, j).explained_of(bridge.columns(j, space))
+        for i in group
+        if (min(i, j), max(i, j)) in bridge.links
     ]
     return float(np.mean(found)) if found else 1.0
 

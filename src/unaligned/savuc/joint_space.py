@@ -8,29 +8,23 @@ from numpy.typing import NDArray
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.bridge import Bridge, Space
 
-__all__ = ["joint_coordinates", "place_rows"]
+__all__ = ["joint_blocks", "joint_coordinates", "place_rows"]
 
 Array = NDArray[Any]
 
 
-def joint_coordinates(bridge: Bridge, space: Space = "diffusion") -> list[Array]:
-    """Place all rows of all views in one space for each group of linked views.
+def joint_blocks(bridge: Bridge) -> list[dict[int, Array]]:
+    """Features of all rows of every view, in all views of its group.
 
-    A row has its own coordinates, those of its known partners so far as the pair is
-    not doubted, and estimates for other views: side by side, scaled to unit length.
-
-    Parameters
-    ----------
-    bridge : Bridge
-    space : "diffusion" or "principal"
-        Which of the coordinates.
+    A row has its own features, those of its known partners so far as the pair is not
+    doubted, and estimates in other views.
 
     Returns
     -------
-    list of ndarray of shape (n_i, d)
-        Views of one group have the same columns.
+    list of dict
+        For every view i, by view j: ndarray of shape (n_i, features of j).
     """
-    placed = []
+    found = []
     for i, features in enumerate(bridge.features):
         blocks = _estimates(bridge, features, i)
         for j in blocks.keys() - {i}:
@@ -38,8 +32,27 @@ def joint_coordinates(bridge: Bridge, space: Space = "diffusion") -> list[Array]
                 rows_i, rows_j, weights = bridge.known(i, j)
                 partner = bridge.features[j][rows_j]
                 blocks[j][rows_i] += weights[:, None] * (partner - blocks[j][rows_i])
-        placed.append(_side_by_side(bridge, blocks, space))
-    return placed
+        found.append(blocks)
+    return found
+
+
+def joint_coordinates(bridge: Bridge, space: Space = "diffusion") -> list[Array]:
+    """Place all rows of all views in one space for each group of linked views.
+
+    `joint_blocks` side by side, with rows scaled to unit length.
+
+    Parameters
+    ----------
+    bridge : Bridge
+    space : "diffusion" or "principal"
+        Which of the features.
+
+    Returns
+    -------
+    list of ndarray of shape (n_i, d)
+        Views of one group have the same columns.
+    """
+    return [_side_by_side(bridge, blocks, space) for blocks in joint_blocks(bridge)]
 
 
 def place_rows(
