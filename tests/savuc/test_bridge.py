@@ -11,6 +11,7 @@ from unaligned.datasets import load_digits_views, unalign
 from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import clustering_accuracy
+from unaligned.savuc import graph_coordinates
 from unaligned.savuc.bridge import fit_bridge
 from unaligned.savuc.bridge_clusters import (
     cluster_linked,
@@ -176,6 +177,15 @@ def test_new_rows_come_to_lie_where_old_ones_lie():
     assert np.median(cosines) > 0.95
 
 
+def test_neighbours_of_many_rows_are_looked_for_in_cells(monkeypatch):
+    (X, _), _ = clusters(300)
+    points = read_geometry(X, rng()).points
+    exact = read_graph(points)
+    monkeypatch.setattr(graph_coordinates, "MOST_COMPARED", 100)
+    likely = read_graph(points)
+    np.testing.assert_allclose(likely.values[:2], exact.values[:2], atol=0.02)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 40])
 def test_few_rows_have_coordinates(n):
     points = rng().normal(size=(n, 4))
@@ -217,6 +227,10 @@ def test_wrong_pairs_are_found_and_count_less():
     assert roc_auc_score(link.rows[0] < 20, link.suspicion) > 0.9
     assert link.weights[link.rows[0] < 20].mean() < 0.3
     assert link.weights[link.rows[0] >= 20].mean() > 0.7
+    suspects = bridge.suspects()[0, 1]
+    assert (suspects[:, 0] < 20).mean() > 0.7
+    np.testing.assert_array_equal(suspects[:, 1], partner[suspects[:, 0]])
+    assert bridge.suspects(least=1.1) == {}
 
 
 # The bridge

@@ -90,6 +90,21 @@ class Bridge(NamedTuple):
         rows_i, rows_j = link.rows if i < j else link.rows[::-1]
         return rows_i, rows_j, link.weights
 
+    def suspects(self, least: float = 0.5) -> dict[Pair, Array]:
+        """Known pairs that are probably wrong, for views i < j: two columns of rows.
+
+        Parameters
+        ----------
+        least : float, default=0.5
+            Suspicion from which on a pair is given.
+        """
+        found = {}
+        for key, link in self.links.items():
+            rows = np.column_stack(link.rows)[link.suspicion >= least]
+            if rows.size:
+                found[key] = rows
+        return found
+
     def columns(self, i: int, space: Space) -> slice:
         """Where the coordinates of a space stand in the features of view i."""
         n_principal = self.features[i].shape[1] - self.graphs[i].vectors.shape[1]

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from unaligned.kernels.neighbors import top_products
+from unaligned.kernels.neighbors import likely_top_products, top_products
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.geometry import N_DIRECTIONS
 
@@ -21,6 +21,7 @@ __all__ = ["GraphCoordinates", "read_graph"]
 Array = NDArray[Any]
 
 N_NEIGHBORS = 15  # as everywhere in SAVuC
+MOST_COMPARED = 30_000  # rows; of more, near ones are looked for in cells only
 SLIGHT = 1e-6  # an eigenvalue of rounding errors, or of nothing after a step
 
 
@@ -98,7 +99,8 @@ def _neighbor_graph(rows: Array) -> Any:
     """Count, for every two rows, who is among whose nearest: 0, 1 or 2."""
     n = len(rows)
     wanted = min(N_NEIGHBORS + 1, n)  # a row is among its own
-    near, _ = top_products(rows, rows, wanted)
+    nearest = top_products if n <= MOST_COMPARED else likely_top_products
+    near, _ = nearest(rows, rows, wanted)
     ends = np.repeat(np.arange(n), wanted), near.ravel()
     graph = sparse.csr_array((np.ones(n * wanted), ends), shape=(n, n))
     return (graph + graph.T).tocsr()
