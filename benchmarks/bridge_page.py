@@ -1,0 +1,155 @@
+"""Tables of docs/bridge.md, from what `benchmarks.bridge` measured."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.savuc_page import mean, row, table
+from unaligned.json_lines import read_records
+
+RESULTS = Path(__file__).parent / "results" / "bridge.jsonl"
+PAGE = Path(__file__).parents[1] / "docs" / "bridge.md"
+DEVELOPMENT = (
+    "scGEM",
+    "3Sources",
+    "MSRC-v1",
+    "BBCSport",
+    "NGs",
+    "Movies",
+    "ORL",
+    "WebKB",
+    "ProteinFold",
+    "100Leaves",
+    "digits",
+)
+BARS = {  # joint accuracy in percent with 2, 10 and 50 % of the pairs
+    "Wiki": (38, 40, 50),
+    "Handwritten 0, 1": (70, 85, 91),
+    "BDGP": (40, 44, 55),
+    "LandUse-21": (19, 24, 29),
+    "Caltech101-20-recon": (38, 44, 50),
+}
+SHARES = 0.02, 0.1, 0.5
+LADDER = 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.9, 1.0
+WRONG = 0.0, 0.1, 0.2, 0.4
+BEGIN, END = "<!-- tables: python -m benchmarks.bridge -->\n", "<!-- end of tables -->"
+
+
+def grouped(kind):
+    """Results of a kind, by dataset, share known and share wrong."""
+    found = defaultdict(list)
+    for result in read_records(RESULTS):
+        if result["case"][0] == kind:
+            found[tuple(result["case"][1:4])].append(result)
+    return found
+
+
+def percent(share):
+    """Write a share in percent."""
+    return f"{100 * share:g} %"
+
+
+def of_all(found, name, shares, key):
+    """Mean of a figure for each share of known pairs, where it was measured."""
+    return [mean([r[key] for r in found.get((name, s, 0.0), ())]) for s in shares]
+
+
+def bars_table(found):
+    """Joint accuracy on the checks, with the bars."""
+    lines = table(
+        "data", *(f"{percent(s)} (bar)" for s in SHARES), "side by side", "CPU s"
+    )
+    for name, bars in BARS.items():
+        ours = of_all(found, name, SHARES, "bridge")
+        cells = [f"{acc} ({bar})" for acc, bar in zip(ours, bars, strict=True)]
+        plain = " / ".join(of_all(found, name, SHARES, "side by side"))
+        lines.append(row(name, *cells, plain, of_all(found, name, SHARES, "cpu")[-1]))
+    return lines
+
+
+def designs_table(found):
+    """Joint accuracy on the development sets, by design."""
+    designs = "side by side", "principal", "diffusion", "bridge"
+    lines = table("data", *designs)
+    for name in DEVELOPMENT:
+        lines.append(
+            row(name, *(" / ".join(of_all(found, name, SHARES, d)) for d in designs))
+        )
+    means = []
+    for design in designs:
+        cells = [of_all(found, name, SHARES, design) for name in DEVELOPMENT]
+        means.append(
+            " / ".join(mean([float(c[at]) for c in cells if c[at]]) for at in range(3))
+        )
+    return [*lines, row("mean", *means)]
+
+
+def ladder_table(found):
+    """Joint accuracy with more and more pairs, and the largest fall."""
+    lines = table("data", *map(percent, LADDER), "largest fall")
+    for name in DEVELOPMENT:
+        cells = of_all(found, name, LADDER, "bridge")
+        values = np.array([float(cell) for cell in cells if cell])
+        fall = (np.maximum.accumulate(values) - values).max() if values.size else 0
+        lines.append(row(name, *cells, f"{fall:.1f}"))
+    return lines
+
+
+def wrong_table(found):
+    """AUC of suspicion, and joint accuracy, with some of the pairs permuted."""
+    lines = table("data", *(f"{percent(w)}: AUC" for w in WRONG[1:]), "accuracy")
+    for name in DEVELOPMENT:
+        results = [found.get((name, 0.5, wrong), []) for wrong in WRONG]
+        aucs = [mean([r["auc"] for r in these], 2) for these in results[1:]]
+        accuracies = " / ".join(mean([r["acc"] for r in these]) for these in results)
+        lines.append(row(name, *aucs, accuracies))
+    return lines
+
+
+def regressors_table(found):
+    """Share of variance explained of unknown partners' principal coordinates."""
+    lines = table("regression", *map(percent, SHARES))
+    titles = next(iter(found.values()))[0].keys() - {"case"}
+    for title in sorted(titles):
+        cells = []
+        for share in SHARES:
+            these = [found.get((name, share, 0.0), []) for name in DEVELOPMENT]
+            scores = [r[title] for results in these for r in results]
+            error = np.std(scores) / np.sqrt(max(len(scores), 1)) if scores else 0
+            cells.append(f"{mean(scores, 3)} ± {error:.3f}")
+        lines.append(row(title, *cells))
+    return lines
+
+
+def tables():
+    """All tables of the page."""
+    joint = grouped("joint")
+    seconds = [r for results in grouped("time").values() for r in results]
+    parts = [
+        "**Checks.** Beside: principal coordinates side by side, estimated by ridge.",
+        bars_table(joint),
+        "**Designs**, with 2 / 10 / 50 % of the pairs: k-means side by side, in one of "
+        "the joint spaces, and the consensus.",
+        designs_table(joint),
+        "**More and more pairs.**",
+        ladder_table(joint),
+        "**Wrong pairs.** Of half of the pairs of the first two views, some are "
+        "permuted; AUC of the suspicion, and joint accuracy with none and with "
+        "10, 20, 40 % wrong.",
+        wrong_table(grouped("wrong")),
+        "**Regressions.** Share of the variance of unknown partners' principal "
+        "coordinates explained, first two views both ways, mean over the sets with "
+        "its standard error. *All features*: principal and diffusion coordinates.",
+        regressors_table(grouped("regressors")),
+        f"**Time.** 5,000 rows of three views: {max(r['fit'] for r in seconds):.1f} "
+        f"CPU s for the bridge, {max(r['all'] for r in seconds):.1f} with clusters.",
+    ]
+    texts = [part if isinstance(part, str) else "\n".join(part) for part in parts]
+    return "\n\n".join(texts) + "\n"
+
+
+def page():
+    """Text of the page, with tables from the results."""
+    before, rest = PAGE.read_text().split(BEGIN)
+    return before + BEGIN + tables() + END + rest.split(END)[1]

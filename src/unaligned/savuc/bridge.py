@@ -1,0 +1,253 @@
+"""The bridge: what a row would look like in other views, learned from known pairs.
+
+Every row has features: its principal and its diffusion coordinates. For every two views
+with known pairs a ridge regression leads from the features of the one to those of the
+other, both ways; views without common pairs are reached through others. Estimates are
+shrunk by what rows that were left out say, so that a view which predicts nothing adds
+nothing.
+"""
+
+from itertools import combinations, pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components, shortest_path
+
+from unaligned.known_pairs import KnownPairs
+from unaligned.savuc.bridge_regression import (
+    Ridge,
+    better_than_chance,
+    fit_ridge,
+)
+from unaligned.savuc.geometry import Geometry
+from unaligned.savuc.graph_coordinates import GraphCoordinates, read_graph
+from unaligned.savuc.wrong_pairs import nearer_partners, probably_wrong
+
+__all__ = ["Bridge", "Link", "Space", "fit_bridge"]
+
+Array = NDArray[Any]
+Pair = tuple[int, int]
+Space = Literal["diffusion", "principal"]
+
+TINY = 1e-12
+A_STEP = 1e-6  # of two ways that explain as much, the shorter one is taken
+STEPS = 1, 2, 4, 8  # of the walks: those that are tried
+N_ROUNDS = 2  # of weighting pairs by whether they are right, and fitting again
+
+
+class Link(NamedTuple):
+    """What the known pairs of two views say of each other."""
+
+    rows: tuple[Array, Array]
+    """The known pairs: rows of the one view, rows of the other."""
+    weights: Array
+    """How much each pair counts: less where the others contradict it."""
+    there: Ridge
+    """From the one view to the other."""
+    back: Ridge
+    suspicion: Array
+    """Probability that a pair is wrong, by what the other pairs say: (p,)."""
+    trust: float
+    """One minus the p-value of "pairs say no more than pairs at random"."""
+
+
+class Bridge(NamedTuple):
+    """Regressions between the views that known pairs link."""
+
+    graphs: list[GraphCoordinates]
+    features: list[Array]
+    """Of every view's rows: principal, then diffusion coordinates (float32)."""
+    links: dict[Pair, Link]
+    """For views i < j with known pairs."""
+    groups: list[tuple[int, ...]]
+    """Views that are linked, directly or through others; a view alone is a group."""
+    quality: Array
+    """Share of variance of view j explained from view i, of rows left out; 1 for i."""
+    before: Array
+    """The view before j on the best way from i; negative where there is none."""
+
+    def linked(self, i: int, j: int) -> bool:
+        """Whether known pairs lead from view i to view j."""
+        return any(i in group and j in group for group in self.groups)
+
+    def way(self, i: int, j: int) -> list[int]:
+        """Find the way from view i to view j on which most variance is explained."""
+        if not self.linked(i, j):
+            raise ValueError(f"No known pairs lead from view {i} to view {j}.")
+        way = [j]
+        while way[0] != i:
+            way.insert(0, int(self.before[i, way[0]]))
+        return way
+
+    def regression(self, i: int, j: int) -> Ridge:
+        """Regression from view i to view j, which have known pairs."""
+        return self.links[i, j].there if i < j else self.links[j, i].back
+
+    def known(self, i: int, j: int) -> tuple[Array, Array, Array]:
+        """Known pairs of views i and j: rows of i, rows of j, and how they count."""
+        link = self.links[min(i, j), max(i, j)]
+        rows_i, rows_j = link.rows if i < j else link.rows[::-1]
+        return rows_i, rows_j, link.weights
+
+    def suspects(self, least: float = 0.5) -> dict[Pair, Array]:
+        """Known pairs that are probably wrong, for views i < j: two columns of rows.
+
+        Parameters
+        ----------
+        least : float, default=0.5
+            Suspicion from which on a pair is given.
+        """
+        found = {}
+        for key, link in self.links.items():
+            rows = np.column_stack(link.rows)[link.suspicion >= least]
+            if rows.size:
+                found[key] = rows
+        return found
+
+    def columns(self, i: int, space: Space) -> slice:
+        """Where the coordinates of a space stand in the features of view i."""
+        n_principal = self.features[i].shape[1] - self.graphs[i].vectors.shape[1]
+        return slice(n_principal, None) if space == "diffusion" else slice(n_principal)
+
+    def read(self, points: Array, i: int) -> Array:
+        """Features of new rows of view i, from `Geometry.read` of them."""
+        return np.hstack([points, self.graphs[i].read(points)])
+
+    def estimate(self, features: Array, i: int, j: int) -> tuple[Array, Array]:
+        """Estimate the features that rows of view i have in view j.
+
+        Parameters
+        ----------
+        features : ndarray of shape (m, d)
+            ``features[i]``, or `read` of new rows of view i.
+        i, j : int
+            Two views of a group.
+
+        Returns
+        -------
+        estimate : ndarray of shape (m, e)
+        error : ndarray of shape (m,)
+            Standard error: the root of the expected squared distance from the
+            estimate to the features of the same objects in view j.
+        """
+        estimate, squared = np.asarray(features), np.zeros(len(features))
+        for at, to in pairwise(self.way(i, j)):
+            step = self.regression(at, to)
+            # The error so far, as if even over features, is carried on by the slopes.
+            carried = squared * (step.slopes**2).sum() / len(step.slopes)
+            squared = carried + step.inflation(estimate) * step.variance.sum()
+            estimate = step.predict(estimate)
+        return estimate.astype(np.float32), np.sqrt(squared)
+
+
+def fit_bridge(
+    geometries: list[Geometry],
+    pairs: KnownPairs,
+    rng: np.random.RandomState,
+    confidence: dict[Pair, Array] | None = None,
+) -> Bridge:
+    """Learn from known pairs what rows of every view look like in the others.
+
+    Parameters
+    ----------
+    geometries : list of Geometry
+    pairs : KnownPairs
+    rng : RandomState
+    confidence : dict, default=None
+        For views i < j, how far each of the pairs ``pairs.between(i, j)`` counts, from
+        0 to 1; 1 where nothing is given.
+
+    Returns
+    -------
+    Bridge
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unaligned.savuc.geometry import read_geometry
+    >>> rng = np.random.RandomState(0)
+    >>> latent = np.repeat(np.eye(3), 40, axis=0) + rng.normal(size=(120, 3)) / 10
+    >>> Xs = [latent @ rng.normal(size=(3, 6)) for _ in range(2)]
+    >>> known = np.where(np.arange(120) % 6 == 0, np.arange(120), -1)
+    >>> pairs = KnownPairs([known, known])
+    >>> bridge = fit_bridge([read_geometry(X, rng) for X in Xs], pairs, rng)
+    >>> bridge.groups, bool(bridge.quality[0, 1] > 0.5)
+    ([(0, 1)], True)
+    """
+    graphs = [read_graph(geometry.points) for geometry in geometries]
+    V = len(graphs)
+    known = {(i, j): pairs.between(i, j) for i, j in combinations(range(V), 2)}
+    known = {key: rows for key, rows in known.items() if rows[0].size}
+    given = {} if confidence is None else confidence
+    weights = {
+        key: np.maximum(given.get(key, np.ones(len(rows[0]))), TINY)
+        for key, rows in known.items()
+    }
+    graphs = _walk(graphs, known, weights)
+    features = [
+        np.hstack([geometry.points, graph.points])
+        for geometry, graph in zip(geometries, graphs, strict=True)
+    ]
+    links = {
+        (i, j): _fit_link(features[i], features[j], rows, weights[i, j], rng)
+        for (i, j), rows in known.items()
+    }
+    quality = np.eye(V)
+    for (i, j), link in links.items():
+        quality[i, j], quality[j, i] = link.there.quality, link.back.quality
+    cost = np.full((V, V), np.inf)
+    for i, j in links:
+        # Shares of variance multiply along a way: the best has the least sum of logs.
+        for at, to in ((i, j), (j, i)):
+            cost[at, to] = A_STEP - np.log(max(quality[at, to], TINY))
+    _, number = connected_components(np.isfinite(cost), directed=False)
+    groups = [tuple(map(int, np.flatnonzero(number == g))) for g in np.unique(number)]
+    total, before = shortest_path(cost, return_predecessors=True)
+    quality = np.where(before >= 0, np.exp(-total), quality)
+    return Bridge(graphs, features, links, groups, quality, before)
+
+
+def _walk(
+    graphs: list[GraphCoordinates],
+    known: dict[Pair, tuple[Array, Array]],
+    weights: dict[Pair, Array],
+) -> list[GraphCoordinates]:
+    """Choose the steps of the walks: rows left out must find their known partners.
+
+    Few pairs tell where clusters lie, after many steps; many pairs tell more.
+    """
+    if not known:
+        return graphs
+    best, chosen = np.inf, graphs
+    for n_steps in STEPS:
+        tried = [graph._replace(n_steps=n_steps) for graph in graphs]
+        nearer = []
+        for (i, j), (rows_i, rows_j) in known.items():
+            X, Y = tried[i].points[rows_i], tried[j].points[rows_j]
+            fits = fit_ridge(X, Y, weights[i, j]), fit_ridge(Y, X, weights[i, j])
+            nearer.append(nearer_partners(*fits, X, Y))
+        counted = np.concatenate([weights[key] for key in known])
+        if (mean := np.average(np.concatenate(nearer), weights=counted)) < best:
+            best, chosen = mean, tried
+    return chosen
+
+
+def _fit_link(
+    one: Array,
+    other: Array,
+    rows: tuple[Array, Array],
+    given: Array,
+    rng: np.random.RandomState,
+) -> Link:
+    """Fit both ways, with less weight on pairs that the others contradict."""
+    X, Y = one[rows[0]], other[rows[1]]
+    trust = better_than_chance(X, Y, rng)
+    weights = given
+    there, back = fit_ridge(X, Y, weights), fit_ridge(Y, X, weights)
+    for _ in range(N_ROUNDS):
+        suspicion = probably_wrong(nearer_partners(there, back, X, Y))
+        weights = given * np.maximum(1 - suspicion, TINY)
+        there = fit_ridge(X, Y, weights, (there.penalty,))
+        back = fit_ridge(Y, X, weights, (back.penalty,))
+    return Link(rows, weights, there, back, suspicion, trust)
