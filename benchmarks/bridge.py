@@ -57,9 +57,8 @@ def cases():
     for name in (*BARS, *DEVELOPMENT):
         found += [("joint", name, share, 0.0, s) for share in SHARES for s in seeds]
     for name in DEVELOPMENT:
-        found += [("wrong", name, 0.5, wrong, s) for wrong in WRONG for s in seeds]
         found += [("regressors", name, share, 0.0, 0) for share in SHARES]
-    for name in DEVELOPMENT:
+        found += [("wrong", name, 0.5, wrong, s) for wrong in WRONG for s in seeds]
         more = [share for share in LADDER if share not in SHARES]
         found += [("joint", name, share, 0.0, s) for share in more for s in seeds]
     return found
