@@ -15,8 +15,10 @@ PAGE = Path(__file__).parents[1] / "docs" / "savuc_clusters.md"
 def page():
     """Compose the page: its text as it is, its tables from the results."""
     fusion = [r for r in read_records(ablation.RESULTS) if r["study"] == "fusion"]
+    records = [*read_records(clusters.RESULTS)]
     tables = {
-        "rules": clusters.table([*read_records(clusters.RESULTS)]),
+        "rules": clusters.table(records),
+        "picks": clusters.table_of_picks(records),
         "fusion": ablation.table(fusion),
     }
     text = PAGE.read_text()

@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from unaligned.alignment import TRUSTED, Alignment
 from unaligned.checkpoints import Milestone
 from unaligned.kernels.devices import result_of
-from unaligned.kernels.matching import invert
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.parameters import POSITIVE
@@ -29,7 +28,6 @@ __all__ = [
     "align_steps",
     "memory_need",
     "only_known",
-    "rebase",
 ]
 
 
@@ -210,24 +208,3 @@ def only_known(
         verdict=verdict,
         known=known_share,
     )
-
-
-def rebase(
-    template: int, alignment: Alignment, views: Views, pairs: KnownPairs
-) -> Alignment:
-    """Give an alignment another of its matched views as template.
-
-    A row that has no partner in the old template has none, unless it is known.
-    """
-    at = invert(alignment.permutations[template], views.n_rows[template])
-    sure = np.where(at >= 0, alignment.confidence[template][at], 0.0)
-    trust = np.minimum(alignment.trust, alignment.trust[template])
-    rebased = only_known(template, trust, views, pairs)
-    for i in alignment.matched():
-        if i != template:
-            rows = np.where(at >= 0, alignment.permutations[i][at], -1)
-            free = rebased.permutations[i] < 0
-            free &= ~np.isin(rows, rebased.permutations[i][~free])
-            rebased.permutations[i][free] = rows[free]
-            rebased.confidence[i][free] = (sure * alignment.confidence[i][at])[free]
-    return replace(rebased, verdict=alignment.verdict, others=alignment.others)

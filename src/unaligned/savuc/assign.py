@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from unaligned.kernels.matching import invert, match_greedy
+from unaligned.kernels.matching import match_greedy
 from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
     Known,
@@ -33,12 +33,6 @@ class Matching(NamedTuple):
 
     partner: Indices
     confidence: Array
-
-    def reversed(self, n_rows: int) -> "Matching":
-        """Matching of the second view's rows, of which there are so many."""
-        partner = invert(self.partner, n_rows)
-        confidence = np.where(partner >= 0, self.confidence[partner], 0.0)
-        return Matching(partner, confidence)
 
 
 def match_rows(

@@ -90,6 +90,11 @@ class Bridge(NamedTuple):
         rows_i, rows_j = link.rows if i < j else link.rows[::-1]
         return rows_i, rows_j, link.weights
 
+    def trust(self, i: int, j: int) -> float:
+        """Probability that views i and j say more of each other than chance."""
+        way = [self.links[min(step), max(step)] for step in pairwise(self.way(i, j))]
+        return min((link.trust for link in way), default=1.0)
+
     def suspects(self, least: float = 0.5) -> dict[Pair, Array]:
         """Known pairs that are probably wrong, for views i < j: two columns of rows.
 
@@ -171,7 +176,7 @@ def fit_bridge(
     >>> Xs = [latent @ rng.normal(size=(3, 6)) for _ in range(2)]
     >>> known = np.where(np.arange(120) % 6 == 0, np.arange(120), -1)
     >>> pairs = KnownPairs([known, known])
-    >>> bridge = fit_bridge([read_geometry(X, rng) for X in Xs], pairs, rng)
+    >>> bridge = fit_bridge([read_geometry(X, 50, rng) for X in Xs], pairs, rng)
     >>> bridge.groups, bool(bridge.quality[0, 1] > 0.5)
     ([(0, 1)], True)
     """

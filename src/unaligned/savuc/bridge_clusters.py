@@ -17,7 +17,8 @@ from scipy import sparse
 from unaligned.base import cluster_rows
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.bridge import Bridge, Space
-from unaligned.savuc.geometry import N_DIRECTIONS, leading_vectors
+from unaligned.savuc.config import Settings
+from unaligned.savuc.geometry import leading_vectors
 from unaligned.savuc.joint_space import joint_blocks
 
 __all__ = ["cluster_linked", "consensus_rows", "cut_rows", "space_quality"]
@@ -92,7 +93,9 @@ def _partition(
 def cut_rows(rows: Array) -> Array:
     """Keep fifty principal directions of rows, for speed."""
     centred = rows - rows.mean(axis=0)
-    kept = leading_vectors(centred.T @ centred, min(N_DIRECTIONS, rows.shape[1]))
+    kept = leading_vectors(
+        centred.T @ centred, min(Settings().n_directions, rows.shape[1])
+    )
     cut: Array = centred @ kept
     return cut
 

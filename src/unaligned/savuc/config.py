@@ -116,7 +116,7 @@ EFFORTS = {
 
 
 def settings_of(effort: str | Settings) -> Settings:
-    """Settings that a word stands for, or those given.
+    """Give the settings that a word stands for, or those given.
 
     Examples
     --------

@@ -2,51 +2,48 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unaligned.alignment import TRUSTED, Alignment
+from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT, Milestone
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
 from unaligned.partitions.labeller import fit_labeller
-from unaligned.savuc.align import align_steps, memory_need, only_known, rebase
+from unaligned.savuc.align import align_steps, memory_need
+from unaligned.savuc.bridge import Bridge, fit_bridge
 from unaligned.savuc.config import EFFORTS, Settings, settings_of
-from unaligned.savuc.consensus import cluster_view, fuse_views
+from unaligned.savuc.consensus import cluster_view
+from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.growth import Problem
-from unaligned.savuc.shared_space import (
-    Place,
-    SharedSpace,
-    align_new_rows,
-    find_space,
-)
+from unaligned.savuc.joint_space import joint_coordinates, place_rows
+from unaligned.savuc.labels import Labelled, bridged_groups, label_views
+from unaligned.savuc.shared_space import SharedSpace, align_new_rows, find_space
+from unaligned.savuc.translation import fit_translation
 from unaligned.views import Views, check_new_rows, label
 
 __all__ = ["SAVuC"]
 
 Labels = NDArray[np.intp]
 
-MATCHED_OBJECTS = 0.3  # mean confidence of matches of one object, not just one class
-DOUBTFUL = 0.1  # confidence below which a match is wrong more often than right
-SURE = 0.95  # trust above which all rows have partners, and any template will do
-ENOUGH_PER_CLUSTER = 10  # rows that are in all views, to cluster views together
-
 
 class State(NamedTuple):
     """What a fit finds."""
 
-    alignment: Alignment
-    view_labels: list[Labels]
-    fused: tuple[int, ...]
-    """Views whose labels mean the same: those aligned with the template, and it."""
+    labelled: Labelled
     space: SharedSpace
     embedding: NDArray[np.float32]
+    bridge: Bridge | None
+    """Regressions between views, where pairs are known."""
+    bridged: tuple[int, ...]
+    """Views that are placed by the bridge, not by matched rows."""
+    geometries: list[Geometry]
 
 
 class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
@@ -89,11 +86,10 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     single_view_labels_ : list of ndarray
         Clusters of each view from its own structure alone: what fusion has to beat.
     template_ : int
-        The view that the others were aligned to; where none can be, or only what was
-        known, the one whose own clusters are predicted best from it, agree best
-        between recipes and keep neighbours together best.
+        The view that the others were aligned to; where nothing corresponds, the one
+        whose own clusters are predicted best from it.
     alignment_ : Alignment
-        Row correspondence, confidence and trust.
+        Row correspondence, verdicts, trust, and known pairs that the data contradict.
     embedding_ : ndarray of shape (rows of the template, n_directions)
         The template's rows in the space that the fused views share.
     n_clusters_ : int
@@ -179,72 +175,40 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         settings = settings_of(self.effort)
         problem = Problem(views, pairs, settings, self.time_limit, self.verbose)
         alignment, geometries = yield from align_steps(problem, rng, reached)
-        alignment = self._choose_template(alignment, views, pairs, rng)
-        groups = [alignment, *alignment.others]
-        matched = [matched_objects(group, self.n_clusters_) for group in groups]
-        in_common = {i for members in matched if len(members) > 1 for i in members}
-        own = {
-            i: cluster_view(views.arrays[i], self.n_clusters_, rng)
-            for i in range(len(views))
-            if i not in in_common
-        }
-        labels = {i: found for i, (found, _) in own.items()}
-        for group, members in zip(groups, matched, strict=True):
-            if len(members) > 1:
-                labels |= label_together(views, group, members, self.n_clusters_, rng)
-            for i in set(group.trusted()) - set(members):
-                labels[i] = rename(labels[i], labels[group.template], group, i)
-        fused = tuple(alignment.trusted())
-        if len(fused) == 1:
-            best = max(own, key=lambda i: own[i][1])
-            # A refused view is doubted as much as the template it was tried with.
-            doubts = np.where(alignment.trust < TRUSTED, alignment.trust, 0)
-            doubts[alignment.template] = doubts.max()
-            alignment = only_known(best, doubts, views, pairs)
-            fused = (best,)
-        view_labels = [labels[i] for i in range(len(views))]
-        space, embedding = find_space(geometries, alignment, fused)
-        state = State(alignment, view_labels, fused, space, embedding)
+        bridge = None
+        if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
+            bridge = fit_bridge(geometries, pairs.with_found(alignment), rng)
+            alignment = replace(alignment, suspects=bridge.suspects())
+        labelled = label_views(views, pairs, alignment, bridge, self.n_clusters_, rng)
+        alignment = labelled.alignment
+        matched, template = tuple(alignment.matched()), alignment.template
+        space, embedding = find_space(geometries, alignment, matched, settings.ridge)
+        bridged = tuple(i for group in bridged_groups(alignment, bridge) for i in group)
+        if bridge is not None and template in bridged:
+            embedding = joint_coordinates(bridge)[template]
+        nothing = {"points": np.empty((0, 0)), "lengths": np.empty(0)}
+        bare = [geometry._replace(**nothing) for geometry in geometries]
+        state = State(labelled, space, embedding, bridge, bridged, bare)
         yield Iterate(state, None, converged=True)
-
-    def _choose_template(
-        self,
-        alignment: Alignment,
-        views: Views,
-        pairs: KnownPairs,
-        rng: np.random.RandomState,
-    ) -> Alignment:
-        """Tell the alignment through the clearest view, where it matters.
-
-        Where half of the pairs are known and the others not to be found, half of the
-        rows are labelled by what their own view shows: the template should be the view
-        that shows most.
-        """
-        fused = alignment.trusted()
-        if len(fused) == 1 or alignment.trust[fused].min() > SURE:
-            return alignment
-        clear = {
-            i: cluster_view(views.arrays[i], self.n_clusters_, rng)[1] for i in fused
-        }
-        best = max(clear, key=lambda i: clear[i])
-        if best == alignment.template:
-            return alignment
-        return rebase(best, alignment, views, pairs)
 
     def _describe(
         self, state: State, views: Views, pairs: KnownPairs, seed: int
     ) -> dict[str, Any]:
+        view_labels, alignment, common = state.labelled
         return {
-            "labels_": state.view_labels[0],
-            "view_labels_": state.view_labels,
-            "template_": state.alignment.template,
-            "alignment_": state.alignment,
-            "fused_views_": state.fused,
+            "labels_": view_labels[0],
+            "view_labels_": view_labels,
+            "template_": alignment.template,
+            "alignment_": alignment,
+            "fused_views_": common,
             "embedding_": state.embedding,
             "_space": state.space,
+            "_bridge": state.bridge,
+            "_bridged": state.bridged,
+            "_geometries": state.geometries,
             "_labellers": [
                 fit_labeller(X, labels)
-                for X, labels in zip(views.arrays, state.view_labels, strict=True)
+                for X, labels in zip(views.arrays, view_labels, strict=True)
             ],
             "_views": views.arrays,
             "_single_view_labels": None,
@@ -255,7 +219,59 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         return np.asarray(self._labellers[view].predict(X), dtype=np.intp)
 
     def _place_rows(self, X: Any, view: int) -> NDArray[np.float32]:
-        return self._place(view).embed(X)
+        if view in self._bridged:
+            return place_rows(self._bridge, self._geometries[view].read(X), view)
+        self._check_matched(view)
+        return self._space.places[view].embed(X)
+
+    def translate(
+        self,
+        X: Any,
+        from_view: int | str,
+        to_view: int | str,
+        *,
+        return_std: bool = False,
+    ) -> Any:
+        """Estimate rows of one view in the columns of another.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features of from_view)
+        from_view, to_view : int or str
+            Two views that known pairs link, or whose rows are matched.
+        return_std : bool, default=False
+            Whether to give standard errors, too.
+
+        Returns
+        -------
+        estimate : ndarray of shape (n_rows, n_features of to_view)
+        error : ndarray of the same shape
+            Root of the expected squared error of each entry; if ``return_std``.
+        """
+        check_is_fitted(self)
+        X, at = check_new_rows(X, estimator=self, view=from_view)
+        to = self.alignment_.index_of(to_view)
+        bridge = self._bridge if self._bridge is not None else self._matched_bridge()
+        if at == to or not bridge.linked(at, to):
+            names = [label(self.view_names_in_[i]) for i in (at, to)]
+            raise ValueError(
+                f"Nothing leads from {names[0]} to {names[1]}: no pair of their rows "
+                "is known or was matched. Give some pairs to fit(aligned=...)."
+            )
+        translation = fit_translation(bridge, self._views[to], at, to)
+        features = bridge.read(self._geometries[at].read(X), at)
+        estimate, error = translation.estimate(features)
+        return (estimate, error) if return_std else estimate
+
+    def _matched_bridge(self) -> Bridge:
+        """Learn a bridge from matches alone."""
+        nothing = [np.full(X.shape[0], -1, dtype=np.intp) for X in self._views]
+        pairs = KnownPairs(nothing).with_found(self.alignment_)
+        geometries = [
+            geometry._replace(points=geometry.read(X))
+            for geometry, X in zip(self._geometries, self._views, strict=True)
+        ]
+        return fit_bridge(geometries, pairs, np.random.RandomState(self._seed))
 
     def align_new(self, Xs: Mapping[int | str, Any]) -> Alignment:
         """Align new rows of fused views along the directions learned in ``fit``.
@@ -275,26 +291,25 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         if not isinstance(Xs, Mapping) or len(Xs) < 2:
             raise ValueError(
                 "align_new needs new rows of two or more views as a dict "
-                f"{{view: X}}, got {type(Xs).__name__} of length {len(Xs)}."
+                f"{{view: X}}, got {type(Xs).__name__}."
             )
         rows = {}
         for view, X in Xs.items():
             X, index = check_new_rows(X, estimator=self, view=view)
-            self._place(index)
+            self._check_matched(index)
             rows[index] = X
         trust, names = self.alignment_.trust, self.view_names_in_
         return align_new_rows(self._space, rows, trust, names)
 
-    def _place(self, view: int) -> Place:
+    def _check_matched(self, view: int) -> None:
+        """Refuse a view whose rows could not be matched."""
         if view not in self._space.places:
             name, trust = self.view_names_in_[view], self.alignment_.trust[view]
-            fused = ", ".join(self.view_names_in_[i] for i in self.fused_views_)
+            matched = ", ".join(self.view_names_in_[i] for i in self._space.places)
             raise ValueError(
-                f"{label(name)} could not be aligned (trust "
-                f"{trust:.2f}): it "
-                f"has no place in the space that these views share: {fused}."
+                f"{label(name)} could not be aligned (trust {trust:.2f}): it has no "
+                f"place in the space that these views share: {matched}."
             )
-        return self._space.places[view]
 
     @property
     def single_view_labels_(self) -> list[Labels]:
@@ -305,67 +320,3 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
                 for X in self._views
             ]
         return self._single_view_labels
-
-
-def matched_objects(alignment: Alignment, n_clusters: int) -> tuple[int, ...]:
-    """Find the views whose rows are matched object by object, the template among them.
-
-    In others only the classes agree. Side by side with a stranger of its class a row
-    is described worse than alone. Nor does a view help that has few of the rows: those
-    that all views have would be too few to tell clusters by.
-    """
-    partner, template = alignment.permutations, alignment.template
-    found, complete = {template}, has_partner(alignment, template)
-    most_rows_first = sorted(
-        alignment.trusted(), key=lambda i: -np.count_nonzero(partner[i] >= 0)
-    )
-    for i in most_rows_first:
-        left = complete & has_partner(alignment, i)
-        enough = min(complete.sum() / 2, ENOUGH_PER_CLUSTER * n_clusters)
-        sure = alignment.confidence[i][partner[i] >= 0].mean() > MATCHED_OBJECTS
-        if sure and left.sum() >= max(enough, 2):
-            found.add(i)
-            complete = left
-    return tuple(sorted(found))
-
-
-def has_partner(alignment: Alignment, view: int) -> NDArray[np.bool_]:
-    """Whether a row of the template has one in the view that is worth listening to."""
-    there = alignment.permutations[view] >= 0
-    return there & (alignment.confidence[view] >= DOUBTFUL)
-
-
-def rename(
-    labels: Labels, template_labels: Labels, alignment: Alignment, view: int
-) -> Labels:
-    """Give the clusters of a view the names that most of its rows' partners have."""
-    rows = alignment.permutations[view]
-    matched = np.flatnonzero(rows >= 0)
-    n_names = int(max(labels.max(), template_labels.max())) + 1
-    counts = np.zeros((n_names, n_names))
-    np.add.at(counts, (labels[rows[matched]], template_labels[matched]), 1)
-    names = linear_sum_assignment(-counts)[1]
-    return np.asarray(names[labels], dtype=np.intp)
-
-
-def label_together(
-    views: Views,
-    alignment: Alignment,
-    fused: tuple[int, ...],
-    n_clusters: int,
-    rng: np.random.RandomState,
-) -> dict[int, Labels]:
-    """Label fused views: in common where rows are matched, by likeness elsewhere."""
-    complete = np.all([has_partner(alignment, i) for i in fused], axis=0)
-    rows = [alignment.permutations[i][complete] for i in fused]
-    arrays = [views.arrays[i] for i in fused]
-    together = fuse_views(arrays, n_clusters, rng, rows)
-    labels = {}
-    for i, X, matched in zip(fused, arrays, rows, strict=True):
-        found = np.empty(X.shape[0], dtype=np.intp)
-        found[matched] = together
-        rest = np.setdiff1d(np.arange(len(found)), matched)
-        if rest.size:
-            found[rest] = fit_labeller(X[matched], together).predict(X[rest])
-        labels[i] = found
-    return labels

@@ -25,12 +25,12 @@ class Geometry(NamedTuple):
 
     points: Array
     """Principal coordinates of the rows at unit length: (n, d)."""
-    lengths: Array
-    """Lengths of the standardised rows: (n,)."""
     mean: Array
     scale: Array
     center: Array
     directions: Array
+    lengths: Array = np.empty(0)
+    """Lengths of the standardised rows: (n,)."""
 
     def at_full_length(self) -> Array:
         """Rows along the same directions, before they were scaled to unit length."""
@@ -71,9 +71,8 @@ def read_geometry(X: Any, n_directions: int, rng: np.random.RandomState) -> Geom
         center, directions = _read_sparse(X, mean, scale, n_directions, rng)
     else:
         center, directions = _read_dense(X, mean, scale, n_directions)
-    nowhere, nothing = np.empty((0, directions.shape[1])), np.empty(0)
-    center = center @ directions
-    geometry = Geometry(nowhere, nothing, mean, scale, center, directions)
+    nowhere = np.empty((0, directions.shape[1]), dtype=np.float32)
+    geometry = Geometry(nowhere, mean, scale, center @ directions, directions)
     blocks = [geometry.read(X[block]) for block in row_blocks(X)]
     lengths = [row_lengths(X[block], mean, scale) for block in row_blocks(X)]
     return geometry._replace(

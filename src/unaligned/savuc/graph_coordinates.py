@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from unaligned.kernels.neighbors import likely_top_products, top_products
 from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.geometry import N_DIRECTIONS
+from unaligned.savuc.config import Settings
 
 __all__ = ["GraphCoordinates", "read_graph"]
 
@@ -109,7 +109,7 @@ def _neighbor_graph(rows: Array) -> Any:
 def _leading(matrix: Any, known: Array) -> tuple[Array, Array]:
     """Find leading eigenvectors beside a known one; largest eigenvalues first."""
     n = matrix.shape[0]
-    wanted = min(N_DIRECTIONS, n - 1)
+    wanted = min(Settings().n_directions, n - 1)
     if n <= 4 * wanted:
         deflated = matrix.toarray() - np.outer(known, known)
         values, vectors = eigh(deflated, subset_by_index=[n - wanted, n - 1])

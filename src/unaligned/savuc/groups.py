@@ -98,9 +98,7 @@ def join_views(
     _, directions = np.linalg.eigh((stacked.T @ stacked).astype(np.float64))
     directions = directions[:, ::-1][:, : settings.n_directions].astype(np.float32)
     nothing = np.empty(0)
-    geometry = Geometry(
-        stacked @ directions, nothing, nothing, nothing, nothing, directions
-    )
+    geometry = Geometry(stacked @ directions, nothing, nothing, nothing, directions)
     # The rows that are drawn follow from the views, so that a group can be restored.
     return prepare_view(geometry, settings, np.random.RandomState(views[0]))
 

@@ -33,7 +33,7 @@ from unaligned.savuc.refine import (
     soft_cycle,
 )
 from unaligned.savuc.trust import (
-    NOTHING,
+    UNTESTED,
     Evidence,
     excess_over,
     held_out_evidence,
@@ -96,7 +96,7 @@ def search_pair(
     search = PairSearch(one, other, settings, cores, known)
     if search.all_rows.share == 0:  # all partners are known
         fixed = search.all_rows.fixed
-        return PairFit(fixed, score(fixed, settings), NOTHING, np.inf, 1.0)
+        return PairFit(fixed, score(fixed, settings), UNTESTED, np.inf, 1.0)
     fits = []
     for _ in range(settings.n_searches):
         report("searching")

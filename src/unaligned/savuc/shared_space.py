@@ -82,7 +82,10 @@ class SharedSpace(NamedTuple):
 
 
 def find_space(
-    geometries: list[Geometry], alignment: Alignment, fused: tuple[int, ...]
+    geometries: list[Geometry],
+    alignment: Alignment,
+    fused: tuple[int, ...],
+    ridge: float,
 ) -> tuple[SharedSpace, Array]:
     """Find the space that fused views share, and the template's rows in it.
 
@@ -90,14 +93,15 @@ def find_space(
     views that have it. One view alone spans a space of its own.
     """
     points = {i: geometries[i].points for i in fused}
-    bare = {i: geometries[i]._replace(points=np.empty((0, 0))) for i in fused}
+    nothing = {"points": np.empty((0, 0)), "lengths": np.empty(0)}
+    bare = {i: geometries[i]._replace(**nothing) for i in fused}
     if len(fused) == 1:
         (only,) = fused
         ones = np.ones(points[only].shape[1], dtype=np.float32)
         return SharedSpace({only: Place(bare[only], ones, np.diag(ones))}, {}), points[
             only
         ]
-    spread = {i: spread_of(points[i], Settings().ridge) for i in fused}
+    spread = {i: spread_of(points[i], ridge) for i in fused}
     there = {i: alignment.permutations[i] >= 0 for i in fused}
     # Where a view has no row it says nothing: zeros are the mean.
     beside = {

@@ -31,7 +31,7 @@ from unaligned.savuc.refine import (
 )
 
 __all__ = [
-    "NOTHING",
+    "UNTESTED",
     "Evidence",
     "agreement",
     "excess_over",
@@ -44,6 +44,7 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
 N_ERRORS = 2  # standard errors below the mean: a lower bound of about 97.5 %
+FEWEST_DIRECTIONS = 4  # two that find a partner, two that judge it
 FEWEST_TESTED = 3  # mutual best pairs that a mean and a slope are taken of
 SAME = 0.5  # cosine of cross-correlations from which two matchings are one
 
@@ -56,23 +57,29 @@ class Evidence(NamedTuple):
     """Standard error of the mean over rows."""
 
     @property
-    def bound(self) -> float:
+    def lower(self) -> float:
         """What the mean exceeds, as far as its error tells."""
         return self.mean - N_ERRORS * self.error
 
+    @property
+    def upper(self) -> float:
+        """What the mean stays below, as far as its error tells."""
+        return self.mean + N_ERRORS * self.error
 
-NOTHING = Evidence(0.0, np.inf)
+
+UNTESTED = Evidence(0.0, np.inf)
+NO_RIVAL = Evidence(0.0, 0.0)
 
 
 def excess_over(evidence: Evidence, rivals: list[Evidence]) -> float:
-    """Evidence beyond its own error and beyond that of the best rival.
+    """Lower bound of the evidence over the upper bound of the best rival's.
 
     Examples
     --------
     >>> round(excess_over(Evidence(0.3, 0.01), [Evidence(0.1, 0.02)]), 2)
-    0.18
+    0.14
     """
-    return evidence.bound - max([0.0, *(rival.mean for rival in rivals)])
+    return evidence.lower - max([0.0, *(rival.upper for rival in rivals)])
 
 
 def trust_in(excess: float, settings: Settings) -> float:
@@ -108,6 +115,8 @@ def held_out_evidence(
     Evidence
         After one fold where that one speaks against the matching.
     """
+    if min(one.shape[1], other.shape[1]) < FEWEST_DIRECTIONS:
+        return UNTESTED
     rows = distinct_pairs(one, other, partner)
     rows = np.sort(rng.permutation(rows)[: settings.n_tested])
     one, other = one[rows], other[partner[rows]]
@@ -116,7 +125,7 @@ def held_out_evidence(
     for fold in range(settings.n_folds):
         test, learn = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
         if min(len(test), len(learn)) <= settings.n_runners_up:
-            return NOTHING
+            return UNTESTED
         cross = learn_again(one[learn], other[learn], settings)
         for tested, gain in tested_gains(cross, one[test], other[test], settings, rng):
             sums[test[tested]] += gain
@@ -197,7 +206,7 @@ def weighted_mean(sums: Array, counts: Array) -> Evidence:
     """Mean over rows, each with as much weight as it was tested, and its error."""
     tested = counts > 0
     if tested.sum() < FEWEST_TESTED:
-        return NOTHING
+        return UNTESTED
     values, weights = sums[tested] / counts[tested], counts[tested] / counts.sum()
     mean = float(weights @ values)
     error = np.sqrt(np.sum((weights * (values - mean)) ** 2))
@@ -213,7 +222,8 @@ def rival_evidence(
 ) -> Evidence:
     """Evidence of a matching from a random start, refined and tested the same way.
 
-    One that comes to the matching that is tested is no rival of it.
+    One that comes to the matching that is tested is no rival of it, and one that
+    cannot be tested has no evidence.
     """
     one, other = (
         rows[rng.permutation(len(rows))[: settings.n_tested]] for rows in (one, other)
@@ -222,9 +232,10 @@ def rival_evidence(
     start = soft_cycle(one[:n].T @ other[:n] / n, rows, settings)
     reached, _ = refine(start, lambda _: rows, settings)
     if agreement(reached, cross) > SAME:
-        return NOTHING
+        return NO_RIVAL
     partner = mutual_partners(reached, one, other, settings)
-    return held_out_evidence(one, other, partner, settings, rng)
+    found = held_out_evidence(one, other, partner, settings, rng)
+    return NO_RIVAL if found == UNTESTED else found
 
 
 def agreement(one: Array, other: Array) -> float:

@@ -1,0 +1,187 @@
+"""Clusters of all rows of all views, with common names where views correspond."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from unaligned.alignment import TRUSTED, Alignment
+from unaligned.known_pairs import KnownPairs
+from unaligned.partitions.kmeans import kmeans
+from unaligned.partitions.labeller import fit_labeller
+from unaligned.savuc.align import only_known
+from unaligned.savuc.bridge import Bridge
+from unaligned.savuc.bridge_clusters import cluster_linked
+from unaligned.savuc.consensus import cluster_view, fuse_views
+from unaligned.views import Views
+
+__all__ = ["Labelled", "label_views", "rename"]
+
+Labels = NDArray[np.intp]
+
+DOUBTFUL = 0.1  # confidence below which a match is wrong more often than right
+ENOUGH_PER_CLUSTER = 10  # rows that are in all views, to cluster views together
+N_STARTS = 10  # of k-means
+
+
+class Labelled(NamedTuple):
+    """Labels of every view, and the alignment with verdicts on what they share."""
+
+    view_labels: list[Labels]
+    alignment: Alignment
+    common: tuple[int, ...]
+    """Views whose clusters have common names, the template among them."""
+
+
+def label_views(
+    views: Views,
+    pairs: KnownPairs,
+    alignment: Alignment,
+    bridge: Bridge | None,
+    n_clusters: int,
+    rng: np.random.RandomState,
+) -> Labelled:
+    """Label every row of every view.
+
+    Matched views are clustered together. Views that known pairs link, but whose rows
+    are not all matched, are clustered in one space by their bridge. Any other view is
+    clustered alone.
+    """
+    labels: dict[int, Labels] = {}
+    bridged = bridged_groups(alignment, bridge)
+    if bridge is not None and bridged:
+        joint = cluster_linked(
+            bridge._replace(groups=bridged), n_clusters, _kmeans, rng
+        )
+        labels = {i: joint[i] for group in bridged for i in group}
+    quality: dict[int, float] = {}
+    for group in [alignment, *alignment.others]:
+        members = [i for i in group.matched() if i not in labels]
+        together = clustered_together(group, members, n_clusters)
+        if len(together) > 1:
+            labels |= label_together(views, group, together, n_clusters, rng)
+        for i in members:
+            if i not in labels and len(members) > 1:
+                own, _ = cluster_view(views.arrays[i], n_clusters, rng)
+                labels[i] = rename(own, labels.get(group.template, own), group, i)
+    for i, X in enumerate(views.arrays):
+        if i not in labels:
+            labels[i], quality[i] = cluster_view(X, n_clusters, rng)
+    view_labels = [labels[i] for i in range(len(views))]
+    for linked in bridged:
+        alignment = with_classes(alignment, views, pairs, bridge, linked)
+    if quality and len(alignment.trusted()) == 1:
+        # Nothing corresponds: the clearest view is the template.
+        best = max(quality, key=lambda i: quality[i])
+        trust = np.where(alignment.trust < TRUSTED, alignment.trust, 0)
+        trust[alignment.template] = trust.max()
+        alignment = only_known(best, trust, views, pairs)
+    return Labelled(view_labels, alignment, tuple(alignment.trusted()))
+
+
+def _kmeans(points: Any, n_clusters: int, rng: np.random.RandomState) -> Labels:
+    return kmeans(points, min(n_clusters, len(points)), rng, N_STARTS)
+
+
+def bridged_groups(
+    alignment: Alignment, bridge: Bridge | None
+) -> list[tuple[int, ...]]:
+    """Find groups of linked views that are not matched as a whole already."""
+    if bridge is None:
+        return []
+    matched = [set(group.matched()) for group in (alignment, *alignment.others)]
+    return [
+        group
+        for group in bridge.groups
+        if len(group) > 1 and not any({*group} <= views for views in matched)
+    ]
+
+
+def with_classes(
+    alignment: Alignment,
+    views: Views,
+    pairs: KnownPairs,
+    bridge: Any,
+    group: tuple[int, ...],
+) -> Alignment:
+    """Add the verdicts of a bridge: classes correspond, so far as its links do."""
+    if len(alignment.matched()) == 1 and alignment.template not in group:
+        # The template stood alone: one that others are linked with says more.
+        trust = np.minimum(alignment.trust, np.nextafter(TRUSTED, 0))
+        rebased = only_known(group[0], trust, views, pairs)
+        alignment = replace(rebased, others=alignment.others)
+    if alignment.template not in group:
+        return alignment
+    verdict, basis = list(alignment.verdict), list(alignment.basis)
+    trust = alignment.trust.copy()
+    for i in group:
+        if verdict[i] != "objects":
+            trust[i] = bridge.trust(alignment.template, i)
+            verdict[i] = "classes" if trust[i] >= TRUSTED else "none"
+            basis[i] = "known pairs"
+    return replace(alignment, verdict=verdict, basis=basis, trust=trust)
+
+
+def clustered_together(
+    alignment: Alignment, members: list[int], n_clusters: int
+) -> tuple[int, ...]:
+    """Find the matched views that have enough rows in common to be clustered as one.
+
+    A view that has few of the rows does not help: those that all views have would be
+    too few to find clusters in.
+    """
+    if alignment.template not in members:
+        return ()
+    found, complete = {alignment.template}, has_partner(alignment, alignment.template)
+    n_partners = {i: has_partner(alignment, i).sum() for i in members}
+    for i in sorted(members, key=lambda i: -n_partners[i]):
+        left = complete & has_partner(alignment, i)
+        enough = min(complete.sum() / 2, ENOUGH_PER_CLUSTER * n_clusters)
+        if left.sum() >= max(enough, 2):
+            found.add(i)
+            complete = left
+    return tuple(sorted(found))
+
+
+def has_partner(alignment: Alignment, view: int) -> NDArray[np.bool_]:
+    """Whether a row of the template has a partner in the view that is not doubtful."""
+    there = alignment.permutations[view] >= 0
+    return there & (alignment.confidence[view] >= DOUBTFUL)
+
+
+def label_together(
+    views: Views,
+    alignment: Alignment,
+    together: tuple[int, ...],
+    n_clusters: int,
+    rng: np.random.RandomState,
+) -> dict[int, Labels]:
+    """Label views as one where rows are matched, by likeness elsewhere."""
+    complete = np.all([has_partner(alignment, i) for i in together], axis=0)
+    rows = [alignment.permutations[i][complete] for i in together]
+    arrays = [views.arrays[i] for i in together]
+    fused = fuse_views(arrays, n_clusters, rng, rows)
+    labels = {}
+    for i, X, matched in zip(together, arrays, rows, strict=True):
+        found = np.empty(X.shape[0], dtype=np.intp)
+        found[matched] = fused
+        rest = np.setdiff1d(np.arange(len(found)), matched)
+        if rest.size:
+            found[rest] = fit_labeller(X[matched], fused).predict(X[rest])
+        labels[i] = found
+    return labels
+
+
+def rename(
+    labels: Labels, template_labels: Labels, alignment: Alignment, view: int
+) -> Labels:
+    """Give the clusters of a view the names that most of its rows' partners have."""
+    rows = alignment.permutations[view]
+    matched = np.flatnonzero(rows >= 0)
+    n_names = int(max(labels.max(), template_labels.max())) + 1
+    counts = np.zeros((n_names, n_names))
+    np.add.at(counts, (labels[rows[matched]], template_labels[matched]), 1)
+    names = linear_sum_assignment(-counts)[1]
+    return np.asarray(names[labels], dtype=np.intp)
