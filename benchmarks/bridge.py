@@ -81,7 +81,7 @@ def shuffle(name, share, wrong, seed, n_views=None):
     other[:m] = np.roll(known[:m], 1)
     rng = np.random.RandomState(seed)
     pairs = KnownPairs([known, *(other for _ in shuffled.Xs[1:])])
-    geometries = [read_geometry(X, rng) for X in shuffled.Xs]
+    geometries = [read_geometry(X, 50, rng) for X in shuffled.Xs]
     return geometries, pairs, shuffled.ys, len(np.unique(y)), rng
 
 
@@ -146,7 +146,7 @@ def run_regressors(name, share, wrong, seed):
     """Share of variance explained of partners that are not known, by regressor."""
     Xs, _ = views_of(name)
     rng = np.random.RandomState(seed)
-    geometries = [read_geometry(X, rng) for X in Xs[:2]]
+    geometries = [read_geometry(X, 50, rng) for X in Xs[:2]]
     n = len(geometries[0].points)
     order, p = rng.permutation(n), max(5, round(share * n))
     known, new = order[:p], order[p : p + 2000]
@@ -174,7 +174,7 @@ def run_time(name, share, wrong, seed):
         rng.normal(size=(10, 8))[np.arange(5000) % 10] + rng.normal(size=(5000, 8)) / 2
     )
     geometries = [
-        read_geometry(np.tanh(latent @ rng.normal(size=(8, 60))), rng) for _ in range(3)
+        read_geometry(np.tanh(latent @ rng.normal(size=(8, 60))), 50, rng) for _ in range(3)
     ]
     known = np.where(np.arange(5000) < share * 5000, np.arange(5000), -1)
     start = time.process_time()

@@ -10,16 +10,14 @@ import numpy as np
 import ot
 
 from unaligned.datasets import load_digits_views
-from unaligned.savuc.couplings import (
-    GW_TEMPERATURE,
-    keep_distances,
-    place_anchors,
-    random_couplings,
-    sample_view,
-)
+from unaligned.savuc.anchors import centres
+from unaligned.savuc.config import Settings
+from unaligned.savuc.couplings import keep_distances, sinkhorn
 from unaligned.savuc.geometry import read_geometry
+from unaligned.savuc.search import prepare_view
 
 N_COUPLINGS, N_STEPS, N_SCALINGS = 75, 50, 10
+SETTINGS = Settings()
 
 
 def cost(plans, one, other):
@@ -37,7 +35,7 @@ def by_pot(plans, one, other):
     result = ot.solve_gromov_batch(
         np.repeat(one.distances[None], size, axis=0),
         np.repeat(other.distances[None], size, axis=0),
-        reg=GW_TEMPERATURE,
+        reg=SETTINGS.keeping_temperature,
         a=np.repeat(one.masses[None], size, axis=0),
         b=np.repeat(other.masses[None], size, axis=0),
         T_init=plans,
@@ -50,16 +48,24 @@ def by_pot(plans, one, other):
     return result.plan
 
 
+def anchors_of(X, rng):
+    """Centres of a view."""
+    geometry = read_geometry(X, SETTINGS.n_directions, rng)
+    view = prepare_view(geometry, SETTINGS, rng)
+    return centres(geometry, view.whitened, view.sketch, SETTINGS, rng)
+
+
 def main():
     """Compare on two views of the digits."""
     rng = np.random.RandomState(0)
     digits = load_digits_views()
-    views = [read_geometry(digits.Xs[i], rng) for i in (0, 3)]
-    one, other = (place_anchors(v, sample_view(v, rng), rng) for v in views)
-    plans = random_couplings(N_COUPLINGS, one, other, rng)
-    keep_distances(plans[:2].copy(), one, other, 1)  # compile first
+    one, other = (anchors_of(digits.Xs[i], rng) for i in (0, 3))
+    noise = 2 * rng.randn(N_COUPLINGS, len(one.masses), len(other.masses))
+    plans = np.exp(noise.astype(np.float32))
+    sinkhorn(plans, one.masses, other.masses, 20)
+    keep_distances(plans[:2].copy(), one, other, 1, SETTINGS)  # compile first
     for name, solve in (
-        ("ours", lambda start: keep_distances(start, one, other, N_STEPS)),
+        ("ours", lambda start: keep_distances(start, one, other, N_STEPS, SETTINGS)),
         ("POT's", lambda start: by_pot(start, one, other)),
     ):
         start = time.process_time()

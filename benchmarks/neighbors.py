@@ -13,12 +13,13 @@ import time
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from unaligned.savuc.polish import N_NEAR
 
 from unaligned.kernels.neighbors import likely_top_products, top_products
 from unaligned.kernels.scaling import unit_rows
+from unaligned.savuc.config import Settings
 
 N_COORDINATES = 40
+N_NEAR = Settings().n_near
 
 
 def in_clusters(n, rng):

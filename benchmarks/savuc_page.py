@@ -1,104 +1,38 @@
-"""Write docs/study.md from what was measured: ``python -m benchmarks.savuc_page``."""
+"""Write the figures of docs/study.md: ``python -m benchmarks.savuc_page``.
 
-from collections import defaultdict
+Everything between a pair of markers comes from the committed results.
+"""
+
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import savuc, trust
+from benchmarks import savuc, trust, trust_page
+from benchmarks.split import CHECKING, DEVELOPMENT
 from unaligned.json_lines import read_records
 
-PAGE = Path(__file__).parents[1] / "docs" / "study.md"
-
-HEAD = """\
-# SAVuC, measured
-
-This page is made by `python -m benchmarks.savuc_page` from
-`benchmarks/results/savuc.jsonl` and `benchmarks/results/trust.jsonl`. No label was
-used to choose anything, except where a column says *oracle*. Every view is shuffled
-on its own; figures are means over shuffles, so many as the table tells.
-
-"""
-
-ALIGNED = """\
-## Alignment
-
-With no pair known. A view is *trusted* at a trust of 0.5 or more; rates are those of
-the trusted views beside the template, over all its rows: share of matches of one
-class, with what chance gives, and of one object (in brackets the worst view of the
-worst shuffle). AUC: how well `confidence` ranks right matches above wrong ones. CPU
-seconds are those of the whole fit, clusters included.
-
-"""
-
-CLUSTERED = """\
-## Clusters
-
-Accuracy in percent. *Template*: labels of the template's rows. *Single view*: the
-best of k-means and spectral clustering, on two scales, picked with the labels
-(oracle), of the views that were aligned and of all views. *All views*: mean accuracy
-over every view's own rows, beside PAVuC-ATS on centred data. Where nothing is
-trusted, the template is the view whose own clusters are predicted best from it, agree
-best between recipes and keep neighbours together best.
-
-"""
-
-REALIGNED = """\
-## Other methods on the realigned rows
-
-What methods for aligned views make of the alignment that SAVuC found: accuracy in
-percent on the template's rows, with the views that were fused in its row order and
-default settings. PAVuC is told that all rows correspond. On Caltech101-20, where two
-classes have half of the rows, FPMVS-CAG keeps large clusters whole and is better.
-
-"""
-
-KNOWN = """\
-## Some pairs known
-
-Share of the other rows that found their own partner (mean over views; in brackets the
-worst shuffle; 0 where the views were refused). Beyond a few, known pairs decide.
-
-"""
-
-TRUST = """\
-## Trust
-
-Pairs of views that have something to do with each other, and pairs that have not:
-views of different datasets, views whose columns were permuted one by one, and views
-of different objects. A true pair is right if it matches three times as many rows of
-one class as chance does. The share by which the score exceeds that of random
-matchings is the gain; trust is a function of it, and of whether a second search
-confirms it.
-
-"""
-
-TAIL = """\
-## What fails, and why
-
-- **Views that share no linear directions** (half of the views of Handwritten, image
-  and text of Wiki, most of ProteinFold's): the canonical correlations of the *true*
-  matching are hardly above those of a random one, so no search can tell it from
-  others by this score. They are refused.
-- **Few rows.** With 200 to 600 rows the true matching may stand out and still be
-  missed in one run of three: ORL's views 0 and 2 are found in most shuffles, not in
-  all. `effort="thorough"` searches longer.
-- **Classes without objects.** In BBCSport the two parts of a story share its topic
-  and little else: rows are matched by class, a second search matches other rows, and
-  `confidence` says so. Such views keep their own clusters under common names.
-- **Two groups of views.** ORL and MSRC-v1 have two pairs of views that align within
-  and not between. An `Alignment` has one template; the other group is in its `others`,
-  and is labelled together, under names of its own.
-"""
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "study.md"
+DIAGRAM = DOCS / "images" / "reliability.svg"
+LEAST_OF_CLASSES = 1.5  # times chance: rows of one name that are of one class
+NOT_RUN = "Not run."
 
 
-def by_case(results):
-    """Results of all shuffles of a case, by what makes the case."""
-    cases = defaultdict(list)
+def by_case(results, cases):
+    """Group the shuffles of some cases, those of development sets first."""
+    wanted = {str(case) for case in cases}
+    groups = defaultdict(list)
     for result in results:
-        views = ", ".join(map(str, result["views"]))
-        cases[result["dataset"], result["rows"], views, result["ratio"]].append(result)
-    return cases
+        if result["case"][0] in wanted:
+            views = ", ".join(map(str, result["views"]))
+            key = result["dataset"], result["rows"], views, result["ratio"]
+            groups[key].append(result)
+
+    def place(key):
+        return key[0] not in DEVELOPMENT, key[0].lower(), *key[1:]
+
+    return {key: groups[key] for key in sorted(groups, key=place)}
 
 
 def row(*cells):
@@ -123,87 +57,124 @@ def mean(values, digits=1):
     return f"{np.mean(values):.{digits}f}" if values else ""
 
 
+def matches_of(result):
+    """List the groups of matched views, that of the template first."""
+    return [result, *result["others"]]
+
+
+def rates_of(results, name):
+    """List the rates of all matched views of all shuffles."""
+    return [rate for r in results for of in matches_of(r) for rate in of[name]]
+
+
 def aligned_table(cases, names):
-    """Rates of trusted views."""
+    """Rates of matched views."""
     lines = table(
-        "data", "rows", "shuffles", "views trusted", "one class (chance)",
+        "data", "side", "rows", "shuffles", "matched", "one class (chance)",
         "one object (worst)", "AUC", "CPU s", "GB",
     )  # fmt: skip
     for key, results in cases.items():
-        trusted = [len(r["trusted"]) + 1 if r["trusted"] else 0 for r in results]
-        several = "–".join(str(n) for n in sorted({min(trusted), max(trusted)}))
-        same_class = [rate for r in results for rate in r["same class"]]
-        same_object = [rate for r in results for rate in r["same object"]]
+        matched = [
+            sum(len(of["matched"]) + 1 for of in matches_of(r) if of["matched"])
+            for r in results
+        ]
+        several = "–".join(str(n) for n in sorted({min(matched), max(matched)}))
+        same_class = rates_of(results, "same class")
+        same_object = rates_of(results, "same object")
         rates = ["", "", ""]
         if same_class:
+            chance = results[0]["chance"]
             rates = [
-                f"{mean(same_class, 3)} ({results[0]['chance']:.3f})",
+                f"{mean(same_class, 3)} ({chance:.3f})" if chance < 1 else "",
                 f"{mean(same_object, 3)} ({min(same_object):.3f})",
-                mean([auc for r in results for auc in r["AUC of confidence"]], 3),
+                mean(rates_of(results, "AUC of confidence"), 3),
             ]
-        lines.append(
-            row(
-                names[key],
-                f"{key[1]:,}",
-                len(results),
-                f"{several} of {len(results[0]['views'])}",
-                *rates,
-                mean([r["CPU seconds"] for r in results], 0),
-                mean([r["peak GB"] for r in results]),
-            )
-        )
+        seconds = mean([r["CPU seconds"] for r in results], 0)
+        memory = mean([r["peak GB"] for r in results])
+        case = names[key], results[0]["side"], f"{key[1]:,}", len(results)
+        of_all = f"{several} of {len(results[0]['views'])}"
+        lines.append(row(*case, of_all, *rates, seconds, memory))
     return lines
+
+
+def false_trust(results):
+    """Sentences on views whose objects or classes are named, and on wrong ones."""
+    wrong = {"objects": [], "classes": []}
+    n_views = {"objects": 0, "classes": 0}
+    for r in results:
+        told = f"{r['dataset']}, {r['rows']:,} rows, shuffle {r['shuffle']}, view "
+        for of in matches_of(r) if r["ratio"] < 1 else ():
+            n_views["objects"] += len(of["matched"])
+            for i, same_class, exact in zip(
+                of["matched"], of["same class"], of["same object"], strict=True
+            ):
+                record = {"exact": exact, "same_class": same_class}
+                if not trust_page.is_right(record | {"chance": r["chance"]}):
+                    wrong["objects"].append(f"{told}{i}")
+        named = r.get("classes named", {"views": [], "same class": []})
+        n_views["classes"] += len(named["views"])
+        for i, same_class in zip(named["views"], named["same class"], strict=True):
+            if same_class < LEAST_OF_CLASSES * r["chance"]:
+                wrong["classes"].append(f"{told}{i}")
+    return [
+        f"With the verdict `{verdict}`, over all shuffles and shares of known pairs: "
+        f"{n_views[verdict]} views. Wrong of them: {len(found)}"
+        f"{': ' if found else ''}{'; '.join(found)}."
+        for verdict, found in wrong.items()
+    ]
 
 
 def clustered_table(cases, names):
     """Accuracies beside their floors."""
     lines = table(
-        "data", "template", "single view, of those aligned (oracle)",
-        "single view, of all (oracle)", "all views", "PAVuC-ATS, all views",
+        "data", "side", "template", "single view, of those matched (oracle)",
+        "single view, of all (oracle)", "each view", "PAVuC-ATS, each view", "joint",
+        "PAVuC-ATS, joint",
     )  # fmt: skip
     for key, results in cases.items():
-        results = [r for r in results if "PAVuC-ATS" in r]
-        if not results:
-            continue
         singles = [r["single (oracle)"] for r in results]
-        fused = [[r["template"], *r["trusted"]] for r in results]
-        of_fused = [
-            max(single[i] for i in views)
-            for single, views in zip(singles, fused, strict=True)
+        of_matched = [
+            max(single[i] for i in (r["template"], *r["matched"]))
+            for single, r in zip(singles, results, strict=True)
         ]
         lines.append(
             row(
                 names[key],
+                results[0]["side"],
                 mean([r["scores"]["acc"][r["template"]] for r in results]),
-                mean(of_fused) if any(r["trusted"] for r in results) else "",
+                mean(of_matched) if any(r["matched"] for r in results) else "",
                 mean([max(single) for single in singles]),
                 mean([np.mean(r["scores"]["acc"]) for r in results]),
                 mean([np.mean(r["PAVuC-ATS"]["acc"]) for r in results]),
+                with_floor([r["joint"] for r in results]),
+                with_floor([r["PAVuC-ATS, joint"] for r in results]),
             )
         )
     return lines
 
 
+def with_floor(scores):
+    """Joint accuracy, and in brackets that of random names."""
+    floor = mean([score["floor_acc"] for score in scores])
+    return f"{mean([score['acc'] for score in scores])} ({floor})"
+
+
 def averages(cases):
     """Sentences: how far SAVuC is from the best single view, picked with the labels."""
-    gaps = {True: [], False: []}
+    gaps = defaultdict(list)
     for results in cases.values():
         of_shuffles = [
             r["scores"]["acc"][r["template"]] - max(r["single (oracle)"])
             for r in results
         ]
-        trusted = all(r["trusted"] for r in results)
-        gaps[trusted].append(np.mean(of_shuffles))
-    return "".join(
-        f"{told}, the template is {np.mean(found):+.1f} points from the best single "
-        f"view (oracle) on average over {len(found)} cases, from {min(found):+.1f} to "
-        f"{max(found):+.1f}.\n"
-        for told, found in (
-            ("Where views are trusted", gaps[True]),
-            ("Where none is", gaps[False]),
-        )
-        if found
-    )
+        matched = all(r["matched"] for r in results)
+        gaps[results[0]["side"], matched].append(np.mean(of_shuffles))
+    return [
+        f"On {side} sets where {'views are' if matched else 'no view is'} matched, the "
+        f"template is {np.mean(found):+.1f} points from the best single view (oracle) "
+        f"on average ({len(found)} cases, from {min(found):+.1f} to {max(found):+.1f})."
+        for (side, matched), found in sorted(gaps.items(), reverse=True)
+    ]
 
 
 def realigned_table(cases, names):
@@ -211,7 +182,7 @@ def realigned_table(cases, names):
     others = ["PAVuC", *savuc.FOR_ALIGNED_VIEWS]
     lines = table("data", "SAVuC", *others)
     for key, results in cases.items():
-        results = [r for r in results if r["realigned"]]
+        results = [r for r in results if r.get("realigned")]
         if results:
             own = mean([r["scores"]["acc"][r["template"]] for r in results])
             scores = [mean([r["realigned"][name] for r in results]) for name in others]
@@ -219,69 +190,106 @@ def realigned_table(cases, names):
     return lines
 
 
-def known_from_above(known, nothing):
-    """Cases with no pair known that stand in the tables above, too."""
-    kinds = {key[:3] for key in known}
-    return [key for key in nothing if key[:3] in kinds]
-
-
 def known_table(cases, names):
-    """Exact rates by the share of pairs known."""
-    ratios = sorted({key[3] for key in cases})
-    lines = table("data", "views", *(f"{100 * ratio:g} %" for ratio in ratios))
-    kinds = dict.fromkeys(key[:3] for key in cases)
-    for dataset, rows, views in kinds:
-        cells = []
-        for ratio in ratios:
-            found = cases.get((dataset, rows, views, ratio), [])
-            rates = [np.mean(r["same object"] or [0]) for r in found]
-            cells.append(f"{np.mean(rates):.3f} ({min(rates):.3f})" if rates else "")
-        lines.append(row(names[dataset, rows, views, ratios[0]], views, *cells))
+    """Verdicts and joint accuracies by the share of pairs known."""
+    lines = table(
+        "data", "views", "known", "shuffles", "verdicts", "joint", "classes",
+        "one object",
+    )  # fmt: skip
+    for key, results in cases.items():
+        verdicts = Counter(
+            verdict
+            for r in results
+            for i, verdict in enumerate(r["verdict"])
+            if i != r["template"]
+        )
+        told = ", ".join(f"{n} {verdict}" for verdict, n in sorted(verdicts.items()))
+        acc, floor = (
+            mean([score for r in results for score in r["classes named"][what]])
+            for what in ("acc", "floor")
+        )
+        joint = with_floor([r["joint"] for r in results])
+        classes = f"{acc} ({floor})" if acc else ""
+        case = names[key], key[2], f"{100 * key[3]:g} %", len(results)
+        exact = mean(rates_of(results, "same object"), 3)
+        lines.append(row(*case, told, joint, classes, exact))
     return lines
 
 
-def trust_table(results):
-    """Gains and trust of pairs by what they have to do with each other."""
-    lines = table("pairs of views", "rows", "pairs", "trusted", "gain")
-    kinds = {
-        "cross": "of different datasets",
-        "columns": "columns permuted",
-        "disjoint": "different objects of the same classes",
-        "true, wrong": "the same objects, not found",
-        "true, right": "the same objects, found",
-    }
-    for kind, told in kinds.items():
-        for low, high in trust.SIZES:
-            these = trust.of_kind(results, kind, low, high)
-            if these:
-                gains = [r["gain"] for r in these]
-                trusted = sum(trust.trust_of(r) >= 0.5 for r in these)
-                ends = f"{min(gains):.3f} to {max(gains):.3f}"
-                lines.append(row(told, f"{low}–{high}", len(these), trusted, ends))
-    return lines
-
-
-def page():
-    """Text of the page."""
-    results = [*read_records(savuc.RESULTS)]
-    nothing = by_case(r for r in results if r["ratio"] == 0 and "PAVuC-ATS" in r)
-    known = by_case(r for r in results if "PAVuC-ATS" not in r)
-    known |= {key: nothing[key] for key in known_from_above(known, nothing)}
-    names = {key: name_of(key[0], key[1], results) for key in {**nothing, **known}}
-    parts = [HEAD, ALIGNED, "\n".join(aligned_table(nothing, names)), "\n\n"]
-    parts += [CLUSTERED, "\n".join(clustered_table(nothing, names)), "\n\n"]
-    parts += [averages(nothing), "\n"]
-    parts += [REALIGNED, "\n".join(realigned_table(nothing, names)), "\n\n"]
-    if known:
-        parts += [KNOWN, "\n".join(known_table(known, names)), "\n\n"]
-    parts += [
-        TRUST,
-        "\n".join(trust_table([*read_records(trust.RESULTS)])),
-        "\n\n",
-        TAIL,
+def trust_parts(records):
+    """Figures on trust, by the name of their markers."""
+    sizes = table(
+        "pairs of views", "side", "rows", "wrong", "trusted of them", "found",
+        "missed of them", "largest excess of a wrong one",
+    )  # fmt: skip
+    sizes += [row(*cells) for cells in trust_page.size_rows(records)]
+    checking = trust_page.of_side(records, "checking")
+    bins = table("trust", "pairs", "mean trust", "right")
+    bins += [
+        row(f"{at / 10:g} to {(at + 1) / 10:g}", n, f"{trust:.3f}", f"{right:.3f}")
+        for at, trust, right, n in trust_page.reliability(checking)
     ]
-    return "".join(parts)
+    image = f"![Share that is right over trust]({DIAGRAM.relative_to(DOCS)})"
+    told = [trust_page.describe_fit(records), *trust_page.summary(checking)]
+    noises, cells = trust_page.power_rows(records)
+    power = table("rows", "columns", *(f"noise {noise:g}" for noise in noises))
+    power += [row(*line) for line in cells]
+    errors = [
+        f"- {trust_page.describe_error(record)}"
+        for record in trust_page.errors_of(records)
+    ]
+    return {
+        "trust": filled(sizes),
+        "calibration": filled(bins, ["", image, "", *(f"- {line}" for line in told)]),
+        "power": filled(power),
+        "errors": "\n".join(errors or ["None." if records else NOT_RUN]),
+    }
+
+
+def filled(lines, more=()):
+    """Text of a table and what follows it, or that there is nothing in it."""
+    return "\n".join([*lines, *more]) if len(lines) > 2 else NOT_RUN
+
+
+def page(study=savuc.RESULTS, of_trust=trust.RESULTS):
+    """Compose the page: its text as it is, its figures from the results."""
+    results = savuc.study_records(study)
+    nothing = by_case(results, [*savuc.LARGE, *savuc.NOTHING_KNOWN])
+    floored = {
+        key: with_floors
+        for key, of_case in nothing.items()
+        if (with_floors := [r for r in of_case if "PAVuC-ATS" in r])
+    }
+    known = by_case(results, savuc.SOME_KNOWN)
+    names = {key: name_of(key[0], key[1], results) for key in {**nothing, **known}}
+    sides = {"Development": DEVELOPMENT, "Checking": CHECKING}
+    parts = {
+        "split": "\n".join(f"- {side}: {', '.join(of)}." for side, of in sides.items()),
+        "alignment": filled(
+            aligned_table(nothing, names), ["", "\n\n".join(false_trust(results))]
+        ),
+        "clusters": filled(
+            clustered_table(floored, names), ["", "\n\n".join(averages(floored))]
+        ),
+        "realigned": filled(realigned_table(nothing, names)),
+        "known": filled(known_table(known, names)),
+        **trust_parts(trust_page.distinct(read_records(of_trust))),
+    }
+    text = PAGE.read_text()
+    for name, part in parts.items():
+        before, start, rest = text.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition(f"<!-- /{name} -->")
+        text = "".join([before, start, part, "\n", end, after])
+    return text
+
+
+def main():
+    """Write the page and its diagram."""
+    records = trust_page.distinct(read_records(trust.RESULTS))
+    if checking := trust_page.of_side(records, "checking"):
+        trust_page.draw_reliability(checking, DIAGRAM)
+    PAGE.write_text(page())
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    main()

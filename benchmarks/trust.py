@@ -12,8 +12,8 @@ to ``benchmarks/results/trust.jsonl``, unless it is there:
 
 ``--calibrate`` then fits the turning point and the sharpness of trust by logistic
 regression on development sets and generated pairs, and prints what holds on the
-checking sets. ``$UNALIGNED_DATA`` names the folder with the files; ``--jobs`` spreads the
-pairs over processes.
+checking sets. ``$UNALIGNED_DATA`` names the folder with the files; ``--jobs`` spreads
+the pairs over processes.
 """
 
 import argparse
@@ -32,6 +32,20 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.split import CHECKING, DEVELOPMENT, side_of
+from benchmarks.trust_page import (
+    SIDES,
+    counts,
+    describe_error,
+    describe_fit,
+    distinct,
+    errors_of,
+    grouped,
+    is_right,
+    kind_of,
+    of_side,
+    summary,
+)
+from benchmarks.trust_page import side_of as side_of_record
 from benchmarks.unrelated import KINDS, related_views, unrelated_views
 from unaligned.datasets import load, load_digits_views
 from unaligned.json_lines import append_record, read_records
@@ -163,13 +177,40 @@ def identity(case):
     return json.dumps(list(case))
 
 
+def calibrate(records):
+    """Print what trust should turn at, and how right it is with today's settings."""
+    print(f"{len(records)} pairs. {describe_fit(records)}")
+    for side in SIDES:
+        wrong = [r["excess"] for r in of_side(records, side) if not is_right(r)]
+        if wrong:
+            print(
+                f"{side}: largest excess of {len(wrong)} wrong pairs {max(wrong):.3f}"
+            )
+    print("\nkind, side: wrong pairs, trusted of them; objects found, missed of them")
+    for (kind, side), these in grouped(records, kind_of, side_of_record).items():
+        print("{}, {}: {}, {}; {}, {}".format(kind, side, *counts(these)))
+    print()
+    for line in summary(of_side(records, "checking")):
+        print(line)
+    errors = errors_of(records)
+    print(f"\n{len(errors)} errors")
+    for record in errors:
+        print(describe_error(record))
+
+
 def main():
     """Search the pairs that were not searched yet."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--kinds", help="only these kinds, separated by commas")
+    parser.add_argument(
+        "--calibrate", action="store_true", help="fit trust to what was searched"
+    )
     arguments = parser.parse_args()
+    if arguments.calibrate:
+        calibrate(distinct(read_records(arguments.results)))
+        return
     done = {identity(record["case"]) for record in read_records(arguments.results)}
     todo = [case for case in cases() if identity(case) not in done]
     if arguments.kinds:

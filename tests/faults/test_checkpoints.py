@@ -28,7 +28,7 @@ from unaligned.drafts import begin_draft
 from unaligned.kernels.devices import Torch
 from unaligned.known_pairs import check_aligned
 from unaligned.saving import read_whole, write_whole
-from unaligned.savuc import joint, recipes
+from unaligned.savuc import growth, recipes
 from unaligned.views import check_views
 
 SETTINGS = {"n_init": 2, "random_state": 0, "max_iter": 9, "tol": 0}
@@ -138,11 +138,11 @@ def test_an_alignment_goes_on_to_the_same_answer(
     monkeypatch.setattr(recipes, "N_STARTS", 1)
     tried = []
 
-    def counted(*arguments, join=joint.join_groups):
-        tried.append(tuple(group.views for group in arguments[:2]))
-        return join(*arguments)
+    def counted(state, candidate, *arguments, search=growth.search_step):
+        tried.append(candidate.views)
+        return search(state, candidate, *arguments)
 
-    monkeypatch.setattr(joint, "join_groups", counted)
+    monkeypatch.setattr(growth, "search_step", counted)
 
     def fit(**parameters):
         model = SAVuC(3, effort="quick", **parameters)

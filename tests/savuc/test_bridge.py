@@ -20,7 +20,7 @@ from unaligned.savuc.bridge_clusters import (
 )
 from unaligned.savuc.bridge_regression import (
     PENALTIES,
-    better_than_chance,
+    chance_of_pairs,
     fit_ridge,
     loo_errors,
 )
@@ -37,7 +37,7 @@ def rng(seed=0):
 
 
 def bridge_of(Xs, aligned, **options):
-    geometries = [read_geometry(X, rng()) for X in Xs]
+    geometries = [read_geometry(X, 50, rng()) for X in Xs]
     pairs = check_aligned(aligned, check_views(Xs, accept_sparse=True))
     return fit_bridge(geometries, pairs, rng(), **options), geometries
 
@@ -139,13 +139,11 @@ def test_the_test_against_chance_is_exact():
     draw, found = rng(), []
     for _ in range(60):
         found.append(
-            better_than_chance(
-                draw.normal(size=(12, 2)), draw.normal(size=(12, 2)), draw
-            )
+            chance_of_pairs(draw.normal(size=(12, 2)), draw.normal(size=(12, 2)), draw)
         )
     found = np.array(found)
-    # Of 60, 6 are expected at .9 or more; 13 or more with probability .006.
-    assert (found >= 0.9).sum() <= 12
+    # Of 60, 6 are expected at .1 or less; 13 or more with probability .006.
+    assert (found <= 0.1).sum() <= 12
     assert 0.3 < found.mean() < 0.7
 
 
@@ -154,7 +152,7 @@ def test_the_test_against_chance_is_exact():
 
 def test_coordinates_are_eigenvectors_of_the_walk():
     (X, _), _ = clusters(300)
-    graph = read_graph(read_geometry(X, rng()).points)
+    graph = read_graph(read_geometry(X, 50, rng()).points)
     near = np.argsort(-(graph.rows @ graph.rows.T), axis=1)[:, :16]
     W = np.zeros((300, 300))
     np.put_along_axis(W, near, 1, axis=1)
@@ -171,7 +169,7 @@ def test_coordinates_are_eigenvectors_of_the_walk():
 
 def test_new_rows_come_to_lie_where_old_ones_lie():
     (X, _), _ = clusters(300)
-    points = read_geometry(X, rng()).points
+    points = read_geometry(X, 50, rng()).points
     graph = read_graph(points)._replace(n_steps=4)
     cosines = (graph.read(points) * graph.points).sum(axis=1)
     assert np.median(cosines) > 0.95
@@ -179,7 +177,7 @@ def test_new_rows_come_to_lie_where_old_ones_lie():
 
 def test_neighbours_of_many_rows_are_looked_for_in_cells(monkeypatch):
     (X, _), _ = clusters(300)
-    points = read_geometry(X, rng()).points
+    points = read_geometry(X, 50, rng()).points
     exact = read_graph(points)
     monkeypatch.setattr(graph_coordinates, "MOST_COMPARED", 100)
     likely = read_graph(points)
@@ -240,7 +238,7 @@ def test_quality_and_trust_tell_related_views_from_unrelated_ones():
     Xs, _ = clusters(200)
     bridge, _ = bridge_of(Xs, 60)
     assert bridge.quality[0, 1] > 0.5
-    assert bridge.links[0, 1].trust > 0.99
+    assert bridge.links[0, 1].trust > 0.8
     apart, _ = bridge_of([Xs[0], rng(5).permutation(Xs[1])], 60)
     assert apart.quality[0, 1] < 0.1
 

@@ -32,7 +32,11 @@ N_TOGETHER, N_ALONE = 10, 5  # partitions of a space: of all views, of each view
 
 
 def cluster_linked(
-    bridge: Bridge, n_clusters: int, cluster: Clusterer, rng: np.random.RandomState
+    bridge: Bridge,
+    n_clusters: int,
+    cluster: Clusterer,
+    rng: np.random.RandomState,
+    groups: list[tuple[int, ...]] | None = None,
 ) -> list[Labels]:
     """Label all rows of all views.
 
@@ -43,6 +47,8 @@ def cluster_linked(
     cluster : callable
         ``cluster(points, n_clusters, rng)`` gives the labels of the reconciled rows.
     rng : RandomState
+    groups : list of tuple of int, default=None
+        Only these groups of linked views; the rows of others have no labels.
 
     Returns
     -------
@@ -52,7 +58,7 @@ def cluster_linked(
     """
     labels: list[Labels] = [np.empty(0, dtype=np.intp)] * len(bridge.features)
     blocks = joint_blocks(bridge)
-    for group in bridge.groups:
+    for group in bridge.groups if groups is None else groups:
         partitions: list[Labels] = []
         weights: list[float] = []
         for space in SPACES:

@@ -61,7 +61,9 @@ class Settings:
     n_candidates: int = 2
     """Couplings of centres that are carried over to rows. Cost."""
     n_searches: int = 1
-    """How often the search is repeated with other centres. Cost."""
+    """How often the search is repeated with other anchors. Cost."""
+    n_narrow: int = 3
+    """How many times as often for narrow tables, whose searches are cheap. Cost."""
     keeping_temperature: float = 0.02
     """Of Gromov–Wasserstein steps. Ablation."""
     learning_temperature: float = 0.05

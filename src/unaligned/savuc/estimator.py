@@ -178,7 +178,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         bridge = None
         if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
             bridge = fit_bridge(geometries, pairs.with_found(alignment), rng)
-            alignment = replace(alignment, suspects=bridge.suspects())
+            alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
         labelled = label_views(views, pairs, alignment, bridge, self.n_clusters_, rng)
         alignment = labelled.alignment
         matched, template = tuple(alignment.matched()), alignment.template
@@ -320,3 +320,16 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
                 for X in self._views
             ]
         return self._single_view_labels
+
+
+def given_suspects(
+    bridge: Bridge, pairs: KnownPairs
+) -> dict[tuple[int, int], NDArray[np.intp]]:
+    """List the known pairs that the data contradict, without pairs that were found."""
+    suspects = {}
+    for (i, j), rows in bridge.suspects().items():
+        given = dict(np.column_stack(pairs.between(i, j)).tolist())
+        kept = [given.get(row) == partner for row, partner in rows.tolist()]
+        if any(kept):
+            suspects[i, j] = rows[kept]
+    return suspects

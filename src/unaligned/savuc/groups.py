@@ -17,7 +17,13 @@ from unaligned.savuc.assign import Matching, match_rows
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.refine import Known
-from unaligned.savuc.search import PairFit, SearchView, prepare_view, refine_from
+from unaligned.savuc.search import (
+    PairFit,
+    PairSearch,
+    SearchView,
+    prepare_view,
+    sample_rows,
+)
 
 __all__ = [
     "Group",
@@ -247,7 +253,9 @@ def match_again(
     if not matched.size:
         return None
     products = one.whitened[matched].T @ other.whitened[partner[matched]]
-    cross, _ = refine_from(
-        products / len(matched), one, other, settings, rng, cores, known
-    )
+    cross = products / len(matched)
+    search = PairSearch(one, other, settings, cores, known)
+    if len(search.all_rows.one) and len(search.all_rows.other):
+        rows = sample_rows(search.all_rows, settings.n_refined, rng)
+        cross, _ = search.refine(cross, rows, rng)
     return match_rows(cross, one.whitened, other.whitened, settings, known)

@@ -190,9 +190,9 @@ def restore_state(
 def next_candidate(state: State, settings: Settings) -> Candidate | None:
     """Choose the groups to be searched next.
 
-    All pairs are searched quickly, large groups first. Then the most promising ones, as
-    many as there are views, are searched with the full effort: its cost grows with the
-    number of views, and not with that of pairs.
+    All pairs are searched quickly, large groups first. Then the most promising ones,
+    half as many as there are views, are searched with the full effort: its cost grows
+    with the number of views, and not with that of pairs.
     """
     groups = sorted(state.groups, key=lambda g: (-len(g.views), g.views))
     places = sorted(combinations(range(len(groups)), 2), key=sum)
@@ -202,7 +202,7 @@ def next_candidate(state: State, settings: Settings) -> Candidate | None:
         if pair.views not in state.first:
             return pair
     rest = [pair for pair in pairs if pair.views not in state.second]
-    if not rest or len(state.second) >= len(state.best) or settings == quick:
+    if not rest or 2 * len(state.second) >= len(state.best) or settings == quick:
         return None
     promising = max(rest, key=lambda pair: state.first[pair.views])
     return promising._replace(settings=settings, again=True)

@@ -52,9 +52,7 @@ def label_views(
     labels: dict[int, Labels] = {}
     bridged = bridged_groups(alignment, bridge)
     if bridge is not None and bridged:
-        joint = cluster_linked(
-            bridge._replace(groups=bridged), n_clusters, _kmeans, rng
-        )
+        joint = cluster_linked(bridge, n_clusters, _kmeans, rng, bridged)
         labels = {i: joint[i] for group in bridged for i in group}
     quality: dict[int, float] = {}
     for group in [alignment, *alignment.others]:

@@ -33,6 +33,7 @@ from unaligned.savuc.refine import (
     soft_cycle,
 )
 from unaligned.savuc.trust import (
+    FEWEST_DIRECTIONS,
     UNTESTED,
     Evidence,
     excess_over,
@@ -41,7 +42,14 @@ from unaligned.savuc.trust import (
     trust_in,
 )
 
-__all__ = ["PairFit", "SearchView", "prepare_view", "refine_from", "search_pair"]
+__all__ = [
+    "PairFit",
+    "PairSearch",
+    "SearchView",
+    "prepare_view",
+    "sample_rows",
+    "search_pair",
+]
 
 Array = NDArray[Any]
 Report = Callable[[str], None]
@@ -91,23 +99,28 @@ def search_pair(
 ) -> PairFit:
     """Search for the matching of two views, and test it.
 
-    Repeated with other centres while the matching is not trusted, ``n_searches`` times.
+    Searches are repeated with other anchors, and the matching of largest score is
+    tested each time there is a new one, until it is certain.
     """
     search = PairSearch(one, other, settings, cores, known)
     if search.all_rows.share == 0:  # all partners are known
         fixed = search.all_rows.fixed
         return PairFit(fixed, score(fixed, settings), UNTESTED, np.inf, 1.0)
-    fits = []
-    for _ in range(settings.n_searches):
+    best = PairFit(search.all_rows.fixed, -np.inf, UNTESTED, -np.inf, 0.0)
+    if min(one.whitened.shape[1], other.whitened.shape[1]) < FEWEST_DIRECTIONS:
+        return best  # no result could be tested
+    n_searches = settings.n_searches * (settings.n_narrow if search.is_narrow() else 1)
+    for _ in range(n_searches):
         report("searching")
         cross, value = search.best_matching(rng)
-        report("testing")
-        evidence, excess = search.test(cross, rng)
-        trust = trust_in(excess, settings)
-        fits.append(PairFit(cross, value, evidence, excess, trust))
-        if fits[-1].trust >= CERTAIN:
+        if value > (1 + settings.least_gain) * best.score:
+            report("testing")
+            evidence, excess = search.test(cross, rng)
+            trust = trust_in(excess, settings)
+            best = PairFit(cross, value, evidence, excess, trust)
+        if best.trust >= CERTAIN:
             break
-    return max(fits, key=lambda fit: fit.excess)
+    return best
 
 
 class PairSearch:
@@ -122,6 +135,7 @@ class PairSearch:
         known: Known = None,
     ) -> None:
         self.views, self.settings, self.cores = (one, other), settings, cores
+        self.known = known
         self.all_rows = join_rows(one.whitened, other.whitened, known)
 
     def best_matching(self, rng: np.random.RandomState) -> tuple[Array, float]:
@@ -160,7 +174,7 @@ class PairSearch:
         ]
         if max(len(view.whitened) for view in views) <= 2 * settings.n_singles:
             pieces.append(self.from_single_rows)
-        if all(is_narrow(view, settings) for view in views):
+        if self.is_narrow():
             pieces.append(self.from_extremes)
         states = spawn(rng, len(pieces))
         found = self.cores.map(lambda piece, rng: piece(rng), pieces, states)
@@ -168,6 +182,17 @@ class PairSearch:
         if rows.share < 1:
             crosses.append(rows.fixed)
         return crosses
+
+    def is_narrow(self) -> bool:
+        """Whether both views have fewer directions than centres are computed in.
+
+        A group of views has no lengths, and is wide enough.
+        """
+        return all(
+            len(view.geometry.lengths) > 0
+            and view.whitened.shape[1] <= self.settings.n_leading
+            for view in self.views
+        )
 
     def from_signatures(self, rng: np.random.RandomState) -> list[Array]:
         """Match sketched rows by their signatures."""
@@ -226,27 +251,38 @@ class PairSearch:
         Rivals cost most, and are spared where the evidence is too small without them.
         """
         settings = self.settings
-        rows = sample_rows(self.all_rows, settings.n_refined, rng)
-        rows = self.beside(cross, rows, rng)
-        partner = mutual_partners(cross, rows.one, rows.other, settings)
-        evidence = held_out_evidence(rows.one, rows.other, partner, settings, rng)
+        one, other = self.matched_rows(cross, rng)
+        partner = np.arange(len(one))
+        evidence = held_out_evidence(one, other, partner, settings, rng)
         if trust_in(excess_over(evidence, []), settings) < 1 - CERTAIN:
             return evidence, excess_over(evidence, [])
 
         def compete(rng: np.random.RandomState) -> Evidence:
-            return rival_evidence(rows.one, rows.other, cross, settings, rng)
+            return rival_evidence(one, other, cross, settings, rng)
 
         rivals = self.cores.map(compete, spawn(rng, settings.n_rivals))
         return evidence, excess_over(evidence, rivals)
 
+    def matched_rows(
+        self, cross: Array, rng: np.random.RandomState
+    ) -> tuple[Array, Array]:
+        """Whitened rows of both views beside their partners, known pairs included.
 
-def is_narrow(view: SearchView, settings: Settings) -> bool:
-    """Whether a view has fewer directions than centres are computed in.
-
-    A group of views has no lengths, and is wide enough.
-    """
-    lengths, n_directions = view.geometry.lengths, view.whitened.shape[1]
-    return bool(len(lengths)) and n_directions <= settings.n_leading
+        Known pairs are tested like any others: what holds for them holds for rows whose
+        partner is not known.
+        """
+        rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
+        rows = self.beside(cross, rows, rng)
+        one, other = rows.one[:0], rows.other[:0]
+        if len(rows.one) and len(rows.other):
+            partner = mutual_partners(cross, rows.one, rows.other, self.settings)
+            matched = np.flatnonzero(partner >= 0)
+            one, other = rows.one[matched], rows.other[partner[matched]]
+        if self.known is not None:
+            given, partners = self.known
+            one = np.vstack([one, self.views[0].whitened[given]])
+            other = np.vstack([other, self.views[1].whitened[partners]])
+        return one, other
 
 
 def crosses_of(plans: Array, left: Anchors, right: Anchors) -> list[Array]:
@@ -263,20 +299,3 @@ def sample_rows(rows: RowPair, size: int, rng: np.random.RandomState) -> RowPair
         return side[np.sort(rng.permutation(len(side))[:size])]
 
     return rows._replace(one=sample(rows.one), other=sample(rows.other))
-
-
-def refine_from(
-    cross: Array,
-    one: SearchView,
-    other: SearchView,
-    settings: Settings,
-    rng: np.random.RandomState,
-    cores: Cores,
-    known: Known = None,
-) -> tuple[Array, float]:
-    """Refine a matching of two views that is there already, on more rows."""
-    search = PairSearch(one, other, settings, cores, known)
-    if not (len(search.all_rows.one) and len(search.all_rows.other)):
-        return cross, score(cross, settings)
-    rows = sample_rows(search.all_rows, settings.n_refined, rng)
-    return search.refine(cross, rows, rng)

@@ -31,6 +31,7 @@ from unaligned.savuc.refine import (
 )
 
 __all__ = [
+    "FEWEST_DIRECTIONS",
     "UNTESTED",
     "Evidence",
     "agreement",

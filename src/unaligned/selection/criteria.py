@@ -198,12 +198,14 @@ def pairs_among(
 
 
 def vouched_views(model: Any) -> list[int]:
-    """List the views a fitted model vouches for: those it trusts, and its template.
+    """List the views whose labels a model stands for.
 
-    The labels of other views are guesses by the model's own account, and it should not
-    be judged by them.
+    Its template, views that it trusts, and those of which at least half of the rows
+    were given a partner.
     """
-    return sorted({int(model.template_), *model.alignment_.trusted()})
+    alignment = model.alignment_
+    given = np.flatnonzero(alignment.known >= 0.5).tolist()
+    return sorted({int(model.template_), *alignment.trusted(), *given})
 
 
 def _agreement(one: tuple[Any, Any], other: tuple[Any, Any]) -> float:

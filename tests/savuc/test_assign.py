@@ -1,0 +1,184 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from related_views import QUICK, true_cross, whitened_pair
+from scipy import stats
+from scipy.optimize import linear_sum_assignment
+
+from unaligned.kernels.scaling import unit_rows
+from unaligned.savuc import assign
+from unaligned.savuc.assign import (
+    assign_rest,
+    likelihood_weights,
+    match_rows,
+    mutual_partners,
+    plan_confidence,
+    with_known,
+)
+from unaligned.savuc.refine import plan_rows
+
+SPARSE = replace(QUICK, n_dense=50)
+
+
+@pytest.fixture
+def views():
+    return whitened_pair(noise=0.1)
+
+
+def test_all_rows_find_the_right_partner_and_are_sure(views):
+    one, other, order = views
+    found = match_rows(true_cross(*views), one, other, QUICK)
+    np.testing.assert_array_equal(found.partner[order], np.arange(len(order)))
+    assert ((found.confidence >= 0) & (found.confidence <= 1)).all()
+    assert found.confidence.mean() > 0.5
+
+
+def test_the_matching_is_the_optimal_one_on_easy_data(views):
+    one, other, order = views
+    # The best of all one-to-one matchings, with the rotation that joins the views.
+    U, _, Vt = np.linalg.svd(true_cross(one, other, order))
+    _, expected = linear_sum_assignment(-(unit_rows(one @ U @ Vt) @ unit_rows(other).T))
+    found = match_rows(true_cross(*views), one, other, QUICK)
+    np.testing.assert_array_equal(found.partner, expected)
+
+
+def test_wrong_matches_are_less_sure():
+    one, other, order = whitened_pair(noise=0.6, seed=3)
+    found = match_rows(true_cross(one, other, order), one, other, QUICK)
+    right = order[found.partner] == np.arange(len(order))
+    assert 0 < right.mean() < 1
+    assert found.confidence[right].mean() > found.confidence[~right].mean()
+
+
+@pytest.mark.parametrize("settings", [QUICK, SPARSE])
+def test_the_longer_view_leaves_rows_without_partner(views, settings):
+    one, other, order = views
+    for a, b in ((one, other[:70]), (one[:70], other)):
+        found = match_rows(true_cross(*views), a, b, settings)
+        matched = found.partner[found.partner >= 0]
+        assert len(found.partner) == len(a)
+        assert len(matched) == len(np.unique(matched)) == 70
+        assert (found.confidence[found.partner < 0] == 0).all()
+        shared = np.flatnonzero(np.isin(np.arange(len(a)), order[: len(b)]))
+        assert np.mean(order[found.partner[shared]] == shared) > 0.9
+
+
+@pytest.mark.parametrize("settings", [QUICK, SPARSE])
+def test_known_pairs_stay_whatever_the_directions_say(views, settings):
+    one, other, _ = views
+    wrong = np.arange(10), np.arange(10)[::-1].copy()
+    found = match_rows(true_cross(*views), one, other, settings, wrong)
+    np.testing.assert_array_equal(found.partner[:10], np.arange(10)[::-1])
+    np.testing.assert_array_equal(found.confidence[:10], np.ones(10))
+    np.testing.assert_array_equal(np.sort(found.partner), np.arange(120))
+
+
+def test_everything_known_leaves_nothing_to_match(views):
+    one, other, order = views
+    found = match_rows(true_cross(*views), one, other, QUICK, (order, np.arange(120)))
+    np.testing.assert_array_equal(found.partner[order], np.arange(120))
+    np.testing.assert_array_equal(found.confidence, np.ones(120))
+
+
+def test_all_rows_of_the_shorter_view_known_leave_the_others_without(views):
+    one, other, order = views
+    known = order[:30], np.arange(30)
+    found = match_rows(true_cross(*views), one, other[:30], QUICK, known)
+    expected = np.full(120, -1)
+    expected[order[:30]] = np.arange(30)
+    np.testing.assert_array_equal(found.partner, expected)
+    np.testing.assert_array_equal(found.confidence, (expected >= 0).astype(float))
+
+
+def test_many_rows_go_through_sparse_plans(monkeypatch, views):
+    one, other, order = views
+    monkeypatch.setattr(assign, "MOST_ASSIGNED", 0)
+    found = match_rows(true_cross(*views), one, other, SPARSE)
+    assert np.mean(found.partner[order] == np.arange(120)) > 0.95
+    dense = match_rows(true_cross(*views), one, other, QUICK)
+    assert np.corrcoef(found.confidence, dense.confidence)[0, 1] > 0.8
+
+
+def test_mutual_partners_are_a_part_of_a_matching():
+    one, other, order = whitened_pair(noise=0.6, seed=3)
+    found = mutual_partners(true_cross(one, other, order), one, other, QUICK)
+    there = found >= 0
+    assert 0.3 < there.mean() < 1
+    assert len(np.unique(found[there])) == there.sum()
+    right = order[found[there]] == np.flatnonzero(there)
+    everything = match_rows(true_cross(one, other, order), one, other, QUICK)
+    assert right.mean() >= np.mean(order[everything.partner] == np.arange(120))
+
+
+@pytest.mark.parametrize("settings", [QUICK, replace(QUICK, n_dense=5)])
+@pytest.mark.parametrize(("n", "m"), [(20, 20), (20, 31), (31, 20)])
+def test_confidence_is_the_mean_of_two_conditional_probabilities(settings, n, m):
+    rng = np.random.RandomState(0)
+    A, B = (unit_rows(rng.normal(size=(size, 3)).astype(np.float32)) for size in (n, m))
+    plan = plan_rows(A, B, 0.1, 50, settings)
+    kernel = plan.kernel if settings is QUICK else plan.kernel.toarray()
+    table = plan.u[:, None] * kernel * plan.v
+    partner = np.full(n, -1)
+    partner[: min(n, m) - 2] = rng.permutation(m)[: min(n, m) - 2]
+    found = plan_confidence(plan, partner)
+    for i, j in enumerate(partner):
+        expected = 0.0
+        if j >= 0:
+            both = table[i, j] / table[i].sum() * table[i, j] / table[:, j].sum()
+            expected = np.sqrt(both)
+        assert found[i] == pytest.approx(expected, rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("most", [0, 3000])
+@pytest.mark.parametrize(("left", "right"), [(5, 9), (9, 5), (6, 6)])
+def test_leftovers_are_matched_one_to_one(monkeypatch, most, left, right):
+    monkeypatch.setattr(assign, "MOST_ASSIGNED", most)
+    rng = np.random.RandomState(0)
+    A, B = rng.normal(size=(left, 3)), rng.normal(size=(right, 3))
+    partner = assign_rest(np.full(left, -1), A, B)
+    matched = partner[partner >= 0]
+    assert len(np.unique(matched)) == len(matched) == min(left, right)
+
+
+def test_partners_that_are_there_are_not_touched_by_the_rest():
+    rng = np.random.RandomState(0)
+    A, B = rng.normal(size=(6, 3)), rng.normal(size=(6, 3))
+    partner = assign_rest(np.array([4, -1, -1, 0, -1, -1]), A, B)
+    assert (partner[0], partner[3]) == (4, 0)
+    np.testing.assert_array_equal(np.sort(partner), np.arange(6))
+    left, right = [1, 2, 4, 5], [1, 2, 3, 5]
+    _, best = linear_sum_assignment(-(A[left] @ B[right].T))
+    np.testing.assert_array_equal(partner[left], np.array(right)[best])
+
+
+def test_known_rows_are_put_back_where_they_were():
+    one, other = np.zeros((5, 1)), np.zeros((4, 1))
+    known = np.array([1, 3]), np.array([2, 0])
+    # Free are rows 0, 2, 4 of the one, and rows 1, 3 of the other.
+    free, sure = np.array([1, -1, 0]), np.array([0.4, 0.0, 0.6])
+    found = with_known(free, sure, one, other, known)
+    np.testing.assert_array_equal(found.partner, [3, 2, -1, 0, 1])
+    np.testing.assert_array_equal(found.confidence, [0.4, 1, 0, 1, 0.6])
+
+
+def test_weights_rank_matches_like_their_likelihood():
+    # Of pairs of Gaussian rows, the likelihood ratio of a match, term by term.
+    c = np.array([0.9, 0.5, 0.1])
+    rng = np.random.RandomState(0)
+    a, b = rng.normal(size=(2, 50, 3))
+    both = stats.multivariate_normal
+    joint = sum(
+        both([0, 0], [[1, r], [r, 1]]).logpdf(np.column_stack([x, z]))
+        for r, x, z in zip(c, a.T, b.T, strict=True)
+    )
+    alone = stats.norm.logpdf(a).sum(axis=1) + stats.norm.logpdf(b).sum(axis=1)
+    w = likelihood_weights(c)
+    lengths = ((a**2 + b**2) * c**2 / (1 - c**2)).sum(axis=1) / 2
+    constant = -0.5 * np.log(1 - c**2).sum()
+    expected = ((a * w) * (b * w)).sum(axis=1) - lengths + constant
+    np.testing.assert_allclose(joint - alone, expected)
+
+
+def test_weights_stay_finite_at_perfect_correlation():
+    assert np.isfinite(likelihood_weights(np.array([0, 0.5, 1, 1.01]))).all()

@@ -1,0 +1,225 @@
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from related_views import QUICK, measured_views, search_view, shuffled_columns
+
+from unaligned.alignment import TRUSTED
+from unaligned.checkpoints import Milestone
+from unaligned.kernels.devices import result_of
+from unaligned.known_pairs import check_aligned
+from unaligned.savuc.config import EFFORTS
+from unaligned.savuc.groups import Group, alone, join_views
+from unaligned.savuc.growth import (
+    Problem,
+    State,
+    first_state,
+    grow_groups,
+    next_candidate,
+    plain_state,
+    restore_state,
+)
+from unaligned.views import check_views
+
+
+def rng(seed=0):
+    return np.random.RandomState(seed)
+
+
+def problem_of(Xs, aligned=None, settings=QUICK, **options):
+    views = check_views(Xs)
+    return Problem(views, check_aligned(aligned, views), settings, **options)
+
+
+def made_state(*members):
+    """A state of groups that are nothing but their views."""
+    groups = [Group(views, {}, {}, {}, None) for views in members]
+    n_views = sum(map(len, members))
+    return State(groups, rng(), best=np.zeros(n_views))
+
+
+def run_through(state, settings, trust_of):
+    """Candidates in their order, where no search is ever trusted."""
+    found = []
+    while (candidate := next_candidate(state, settings)) is not None:
+        found.append(candidate)
+        if candidate.again:
+            state.second.append(candidate.views)
+        else:
+            state.first[candidate.views] = trust_of(*candidate.views)
+        assert len(found) < 100
+    return found
+
+
+def test_a_quick_effort_searches_every_pair_once():
+    found = run_through(made_state((0,), (1,), (2,), (3,)), QUICK, lambda *_: 0.1)
+    pairs = [(one[0], other[0]) for (one, other) in (c.views for c in found)]
+    assert sorted(pairs) == list(combinations(range(4), 2))
+    assert pairs[0] == (0, 1)
+    assert not any(candidate.again for candidate in found)
+    assert {candidate.settings for candidate in found} == {QUICK}
+
+
+def test_large_groups_come_first():
+    state = made_state((0,), (2,), (1, 3, 4), (5, 6))
+    found = run_through(state, QUICK, lambda *_: 0.1)
+    assert found[0].views == ((1, 3, 4), (5, 6))
+    assert found[1].views == ((1, 3, 4), (0,))
+    assert len(found) == 6
+    assert found[-1].views == ((0,), (2,))
+
+
+@pytest.mark.parametrize("effort", ["normal", "thorough"])
+def test_the_most_promising_pairs_are_searched_again_with_all_effort(effort):
+    settings = EFFORTS[effort]
+    trust = {((i,), (j,)): rng(7 * i + j).uniform(0, 0.4) for i, j in
+             combinations(range(5), 2)}  # fmt: skip
+    state = made_state(*((i,) for i in range(5)))
+    found = run_through(state, settings, lambda *views: trust[views])
+    first = [candidate for candidate in found if not candidate.again]
+    again = [candidate for candidate in found if candidate.again]
+    assert found == first + again
+    assert len(first) == 10
+    # First ones are no slower than any, later ones are no more than there are views.
+    assert all(c.settings.n_generations == 0 for c in first)
+    assert all(c.settings == settings for c in again)
+    assert 1 <= len(again) <= 5
+    promising = sorted(trust, key=lambda views: -trust[views])[: len(again)]
+    assert [candidate.views for candidate in again] == promising
+
+
+def test_nothing_is_left_of_one_group():
+    for settings in EFFORTS.values():
+        assert next_candidate(made_state((0, 1, 2)), settings) is None
+
+
+def test_a_pair_of_groups_is_searched_anew_when_one_has_grown():
+    state = made_state((0,), (1,), (2,))
+    state.first = {((0,), (1,)): 0.9, ((0,), (2,)): 0.1, ((1,), (2,)): 0.1}
+    state.groups = [Group((0, 1), {}, {}, {}, None), state.groups[2]]
+    assert next_candidate(state, QUICK).views == ((0, 1), (2,))
+
+
+@pytest.fixture(scope="module")
+def views():
+    return [search_view(X) for X in measured_views(60, (24, 30, 26))]
+
+
+def test_a_state_comes_back_from_what_is_plain(views):
+    rows = {0: np.arange(60), 2: rng().permutation(60)}
+    sure = {i: rng(i).uniform(size=60) for i in rows}
+    joined = join_views((0, 2), rows, views, QUICK)
+    group = Group((0, 2), rows, sure, {0: 1.0, 2: 0.8}, joined)
+    state = State(
+        [alone(1, views[1]), group],
+        rng(5),
+        {((0,), (1,)): 0.2, ((0,), (2,)): 0.8, ((0, 2), (1,)): 0.3},
+        [((0, 2), (1,))],
+        np.array([0.8, 0.3, 0.8]),
+    )
+
+    def as_lists(value):
+        """Files know no tuples."""
+        if isinstance(value, list | tuple):
+            return [as_lists(part) for part in value]
+        return value
+
+    plain = plain_state(state)
+    read = {
+        name: part if name == "groups" else as_lists(part)
+        for name, part in plain.items()
+    }
+    again = restore_state(read, views, QUICK)
+    assert again.first == state.first
+    assert again.second == state.second
+    assert again.rng is state.rng
+    np.testing.assert_array_equal(again.best, state.best)
+    assert [g.views for g in again.groups] == [(1,), (0, 2)]
+    for ours, theirs in zip(again.groups, state.groups, strict=True):
+        whitened = ours.search_view.whitened, theirs.search_view.whitened
+        np.testing.assert_array_equal(*whitened)
+        for i in theirs.views:
+            np.testing.assert_array_equal(ours.rows[i], theirs.rows[i])
+            np.testing.assert_array_equal(ours.confidence[i], theirs.confidence[i])
+    assert next_candidate(again, QUICK) == next_candidate(state, QUICK)
+
+
+def test_first_every_view_is_a_group_of_its_own(views):
+    state = first_state(views, rng())
+    assert [group.views for group in state.groups] == [(0,), (1,), (2,)]
+    np.testing.assert_array_equal(state.best, np.zeros(3))
+
+
+def shuffled_three(n=120):
+    one, other, third = measured_views(n, (24, 30, 26))
+    orders = [rng(i).permutation(n) for i in range(2)]
+    unrelated = shuffled_columns(third)
+    return [one, unrelated, other[orders[0]], third[orders[1]]], orders
+
+
+def test_groups_grow_of_what_belongs_together():
+    Xs, orders = shuffled_three()
+    problem = problem_of(Xs)
+    steps = grow_groups(problem, rng())
+    milestones = []
+    while True:
+        try:
+            milestones.append(next(steps))
+        except StopIteration as end:
+            grown = end.value
+            break
+    assert all(isinstance(milestone, Milestone) for milestone in milestones)
+    assert 3 <= len(milestones) <= 8
+    assert [{*group.views} for group in grown.groups] == [{0, 2, 3}, {1}]
+    group = grown.groups[0]
+    rows = {i: group.rows[i] for i in group.views}
+    for i, order in ((2, orders[0]), (3, orders[1])):
+        assert np.mean(order[rows[i]] == rows[0]) > 0.9
+    assert grown.best[1] < TRUSTED
+    assert (grown.best[[0, 2, 3]] >= TRUSTED).all()
+    assert [len(geometry.points) for geometry in grown.geometries] == [120] * 4
+
+
+def test_growth_goes_on_from_every_milestone_to_the_same_end():
+    Xs, _ = shuffled_three(100)
+    problem = problem_of(Xs, settings=replace(QUICK, n_sketched=80))
+    expected = result_of(grow_groups(problem, rng(4)))
+    n_milestones = len([*grow_groups(problem, rng(4))])
+    for at in range(n_milestones):
+        steps = grow_groups(problem, rng(4))
+        for _ in range(at + 1):
+            reached = next(steps).state
+        again = result_of(grow_groups(problem, reached["rng"], reached))
+        np.testing.assert_array_equal(again.best, expected.best)
+        for ours, theirs in zip(again.groups, expected.groups, strict=True):
+            assert ours.views == theirs.views
+            for i in ours.views:
+                np.testing.assert_array_equal(ours.rows[i], theirs.rows[i])
+                np.testing.assert_array_equal(ours.confidence[i], theirs.confidence[i])
+
+
+def test_a_time_limit_ends_the_search_after_the_first_pair(capsys):
+    Xs, _ = shuffled_three(60)
+    problem = problem_of(Xs, time_limit=1e-9, verbose=1)
+    assert len([*grow_groups(problem, rng())]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.startswith("[align] views 0 and 1: ") for line in lines)
+    assert "trust" in lines[-1]
+
+
+def test_lines_name_the_views_of_groups(capsys):
+    one, other, third = measured_views(100, (24, 30, 26))
+    problem = problem_of({"a": one, "b": other, "c": third}, "all", verbose=1)
+    (group,) = result_of(grow_groups(problem, rng())).groups
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("[align] views a + b and c: ") for line in lines)
+    assert group.trust == {0: 1.0, 1: 1.0, 2: 1.0}
+    for rows in group.rows.values():
+        np.testing.assert_array_equal(rows, np.arange(100))
+
+
+def test_a_view_of_one_row_is_named():
+    X = rng().normal(size=(60, 5))
+    with pytest.raises(ValueError, match="view 'b' has n_samples=1"):
+        problem_of({"a": X, "b": X[:1]})

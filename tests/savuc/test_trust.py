@@ -1,0 +1,298 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from related_views import QUICK, search_view, true_cross, whitened_pair
+
+from unaligned.kernels.scaling import unit_rows
+from unaligned.savuc import trust as module
+from unaligned.savuc.assign import mutual_partners
+from unaligned.savuc.config import EFFORTS
+from unaligned.savuc.refine import join_rows, refine, soft_cycle
+from unaligned.savuc.trust import (
+    NO_RIVAL,
+    UNTESTED,
+    Evidence,
+    agreement,
+    distinct_pairs,
+    excess_over,
+    gains_of_split,
+    held_out_evidence,
+    learn_again,
+    rival_evidence,
+    trust_in,
+    weighted_mean,
+)
+
+numbers = st.floats(-10, 10)
+evidences = st.builds(Evidence, numbers, st.floats(0, 10))
+
+
+def linear_maps(n=300, d=20, noise=0.1, seed=0):
+    """Two noisy linear maps of the same skewed rows, whitened, in one order."""
+    rng = np.random.RandomState(seed)
+    latent = rng.gamma(1, size=(n, d))
+    turns = [np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2)]
+    Xs = [latent @ turn + noise * rng.normal(size=(n, d)) for turn in turns]
+    return [search_view(X).whitened for X in Xs]
+
+
+@pytest.fixture(scope="module")
+def maps():
+    return linear_maps()
+
+
+def refined_at_random(one, other, seed):
+    """A matching of rows that was refined from nothing at all."""
+    order = np.random.RandomState(seed).permutation(len(other))
+    rows = join_rows(one, other)
+    start = soft_cycle(one.T @ other[order] / len(one), rows, QUICK)
+    cross, _ = refine(start, lambda _: rows, QUICK)
+    return mutual_partners(cross, one, other, QUICK)
+
+
+def test_a_right_matching_has_evidence(maps):
+    rng = np.random.RandomState(0)
+    found = held_out_evidence(*maps, np.arange(300), QUICK, rng)
+    assert found.lower > 0.1
+    assert 0 < found.error < 0.05
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wrong_matching_has_none_however_refined(maps, seed):
+    rng = np.random.RandomState(seed)
+    one, other = linear_maps(seed=seed)[0], linear_maps(seed=seed + 50)[1]
+    partner = refined_at_random(one, other, seed)
+    assert (partner >= 0).sum() > 60
+    wrong = held_out_evidence(one, other, partner, QUICK, rng)
+    right = held_out_evidence(*maps, np.arange(300), QUICK, rng)
+    assert wrong.lower < 0.05
+    assert wrong.mean < right.mean / 2
+
+
+def test_rows_without_partner_and_few_directions(maps):
+    one, other = maps
+    rng = np.random.RandomState(0)
+    partner = np.where(np.arange(300) % 3, np.arange(300), -1)
+    assert held_out_evidence(one, other, partner, QUICK, rng).lower > 0.05
+    nobody = np.full(300, -1)
+    assert held_out_evidence(one, other, nobody, QUICK, rng) == UNTESTED
+    few = nobody.copy()
+    few[:8] = np.arange(8)
+    assert held_out_evidence(one, other, few, QUICK, rng) == UNTESTED
+    for width in range(1, module.FEWEST_DIRECTIONS):
+        narrow = one[:, :width], other
+        for views in (narrow, narrow[::-1]):
+            found = held_out_evidence(*views, np.arange(300), QUICK, rng)
+            assert found == UNTESTED
+
+
+def test_the_order_of_the_second_view_makes_no_difference(maps):
+    one, other = maps
+    order = np.random.RandomState(3).permutation(300)
+    partner = np.argsort(order)
+    found = held_out_evidence(
+        one, other[order], partner, QUICK, np.random.RandomState(0)
+    )
+    expected = held_out_evidence(
+        one, other, np.arange(300), QUICK, np.random.RandomState(0)
+    )
+    assert found.mean == pytest.approx(expected.mean, rel=1e-4)
+
+
+def test_rows_that_are_there_twice_count_once(maps):
+    one, other = maps
+    twice = np.vstack([one, one[:100]]), np.vstack([other, other[:100]])
+    rows = distinct_pairs(*twice, np.arange(400))
+    np.testing.assert_array_equal(rows, np.arange(300))
+    found = held_out_evidence(*twice, np.arange(400), QUICK, np.random.RandomState(0))
+    expected = held_out_evidence(*maps, np.arange(300), QUICK, np.random.RandomState(0))
+    assert found == expected
+
+
+def test_distinct_pairs_differ_on_both_sides():
+    rng = np.random.RandomState(0)
+    one, other = (rng.randint(3, size=(60, 2)).astype(float) for _ in range(2))
+    partner = rng.permutation(np.r_[rng.permutation(60)[:50], np.full(10, -1)])
+    rows = distinct_pairs(one, other, partner)
+    assert (partner[rows] >= 0).all()
+    assert (np.diff(rows) > 0).all()
+    for values in (one[rows], other[partner[rows]]):
+        assert len(np.unique(values, axis=0)) == len(values)
+
+
+def test_copies_of_few_rows_are_untested(maps):
+    few = [X[np.arange(300) % 10] for X in maps]
+    found = held_out_evidence(*few, np.arange(300), QUICK, np.random.RandomState(0))
+    assert found == UNTESTED
+
+
+def slow_gains(A, B, finding, n_runners_up):
+    """Row by row: partner, runners-up, their likeness, and what closeness explains."""
+    n = len(A)
+    found = {}
+    cos = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            a, b = A[i, finding], B[j, finding]
+            cos[i, j] = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+    for i in range(n):
+        order = sorted(range(n), key=lambda j: -cos[i, j])
+        best = order[0]
+        if max(range(n), key=lambda k: cos[k, best]) != i:
+            continue
+        near, alike = [], []
+        for j in order[: n_runners_up + 1]:
+            a, b = A[i, ~finding], B[j, ~finding]
+            near.append(cos[i, j])
+            alike.append(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+        found[i] = np.array(near), np.array(alike)
+    # One slope, within rows, for all of the runners-up.
+    x = np.concatenate([near[1:] - near[1:].mean() for near, _ in found.values()])
+    y = np.concatenate([alike[1:] - alike[1:].mean() for _, alike in found.values()])
+    slope = max(np.linalg.lstsq(x[:, None], y, rcond=None)[0][0], 0)
+    gains = {}
+    for i, (near, alike) in found.items():
+        more_alike = alike[0] - alike[1:].mean()
+        gains[i] = more_alike - slope * (near[0] - near[1:].mean())
+    return gains
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_runners_up", [2, 5])
+def test_gains_are_those_of_a_loop_over_rows(seed, n_runners_up):
+    rng = np.random.RandomState(seed)
+    A = rng.normal(size=(25, 6))
+    B = A + 0.7 * rng.normal(size=(25, 6))
+    finding = np.array([True, False, True, False, False, True])
+    tested, gains = gains_of_split(A, B, finding, n_runners_up)
+    expected = slow_gains(A, B, finding, n_runners_up)
+    np.testing.assert_array_equal(tested, list(expected))
+    np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
+    assert len(tested) > 5
+
+
+def test_too_few_mutual_pairs_have_no_gains():
+    A = np.ones((20, 4))
+    tested, gains = gains_of_split(A, A, np.array([True, False, True, False]), 5)
+    assert tested.size == gains.size == 0
+
+
+def test_every_split_is_used_both_ways(maps):
+    one, other = maps
+    cross = one.T @ other / 300
+    settings = replace(QUICK, n_splits=3)
+    found = module.tested_gains(cross, one, other, settings, np.random.RandomState(0))
+    assert len(found) == 6
+    for tested, gain in found:
+        assert len(tested) == len(gain) <= 300
+        assert gain.mean() > 0.05
+
+
+def test_what_is_learned_again_is_the_truth_where_it_was(maps):
+    one, other = maps
+    truth = one.T @ other / 300
+    assert agreement(learn_again(one, other, QUICK), truth) > 0.9
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1, 1), st.integers(0, 8)), min_size=1, max_size=30)
+)
+def test_the_weighted_mean_is_that_of_numpy(rows):
+    means, counts = (
+        np.array(column, dtype=float) for column in zip(*rows, strict=True)
+    )
+    found = weighted_mean(means * counts, counts)
+    if (counts > 0).sum() < module.FEWEST_TESTED:
+        assert found == UNTESTED
+        return
+    expected = np.average(means, weights=counts)
+    assert found.mean == pytest.approx(expected, abs=1e-9)
+    # By the definition of the error of a weighted mean of independent rows.
+    squares = np.sum(counts**2 * (means - expected) ** 2)
+    assert found.error == pytest.approx(np.sqrt(squares) / counts.sum(), abs=1e-9)
+
+
+def test_the_error_of_an_even_mean_is_the_standard_one():
+    values = np.random.RandomState(0).normal(size=200)
+    found = weighted_mean(2 * values, np.full(200, 2.0))
+    assert found.error == pytest.approx(values.std() / np.sqrt(200))
+
+
+@given(evidences, st.lists(evidences, max_size=4), evidences)
+def test_a_rival_more_never_helps(evidence, rivals, one_more):
+    before = excess_over(evidence, rivals)
+    assert excess_over(evidence, [*rivals, one_more]) <= before <= evidence.lower
+    best = max([0.0, *(rival.upper for rival in rivals)])
+    assert before == pytest.approx(evidence.lower - best)
+
+
+@given(evidences, st.lists(evidences, max_size=3), st.floats(0, 5), st.floats(0, 5))
+def test_more_evidence_and_less_error_never_hurt(evidence, rivals, more, less):
+    better = Evidence(evidence.mean + more, max(evidence.error - less, 0))
+    assert excess_over(better, rivals) >= excess_over(evidence, rivals)
+
+
+@given(numbers, numbers)
+def test_trust_grows_with_the_excess(one, other):
+    assume(one <= other)
+    for settings in EFFORTS.values():
+        assert 0 <= trust_in(one, settings) <= trust_in(other, settings) <= 1
+
+
+@pytest.mark.parametrize("settings", EFFORTS.values())
+def test_trust_is_even_at_its_turning_point_and_certain_far_from_it(settings):
+    at = settings.turning_point
+    assert trust_in(at, settings) == 0.5
+    # The odds change by e where the excess changes by the sharpness.
+    trust = trust_in(at + settings.sharpness, settings)
+    assert trust / (1 - trust) == pytest.approx(np.e)
+    assert trust_in(np.inf, settings) == 1
+    assert trust_in(-np.inf, settings) == 0
+
+
+def test_what_is_untested_is_not_trusted():
+    assert excess_over(UNTESTED, []) == -np.inf
+    assert trust_in(excess_over(UNTESTED, [NO_RIVAL]), QUICK) == 0
+    assert excess_over(Evidence(0.3, 0.0), [NO_RIVAL]) == pytest.approx(0.3)
+
+
+def test_a_rival_that_comes_to_the_same_matching_is_none():
+    # Rotated rows with next to no noise: random starts may find the truth, or not.
+    one, other, order = whitened_pair(n=150, noise=0.05)
+    truth = true_cross(one, other, order)
+    for seed in range(4):
+        rng = np.random.RandomState(seed)
+        found = rival_evidence(one, other, truth, QUICK, rng)
+        assert found == NO_RIVAL or found.lower < 0.2
+
+
+def test_a_rival_of_what_it_finds_itself_is_none(monkeypatch):
+    one, other, order = whitened_pair(n=150, noise=0.05)
+    truth = true_cross(one, other, order)
+    # Refinement that always ends at the truth: there is no other matching.
+    monkeypatch.setattr(module, "refine", lambda *_: (truth, 1.0))
+    rng = np.random.RandomState(0)
+    assert rival_evidence(one, other, truth, QUICK, rng) == NO_RIVAL
+    # To any other matching it is a rival, as good as it is.
+    rival = rival_evidence(one, other, -truth, QUICK, rng)
+    assert rival.lower > 0.1
+
+
+def test_rivals_of_narrow_views_are_none(maps):
+    one, other = (X[:, :3] for X in maps)
+    cross = one.T @ other / 300
+    rng = np.random.RandomState(0)
+    assert rival_evidence(one, other, -cross, QUICK, rng) == NO_RIVAL
+
+
+def test_agreement_is_a_cosine():
+    rng = np.random.RandomState(0)
+    one, other = rng.normal(size=(2, 4, 5))
+    expected = unit_rows(one.reshape(1, -1)) @ unit_rows(other.reshape(1, -1)).T
+    assert agreement(one, other) == pytest.approx(expected.item())
+    assert agreement(one, 3 * one) == pytest.approx(1)
+    assert agreement(one, -one) == pytest.approx(-1)
+    assert agreement(one, 0 * one) == 0
