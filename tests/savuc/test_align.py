@@ -105,6 +105,7 @@ def test_everything_known_is_everything_found():
         np.testing.assert_array_equal(rows, np.arange(100))
     np.testing.assert_array_equal(found.trust, [1, 1])
     np.testing.assert_array_equal(found.known, [1, 1])
+    assert found.basis == ["structure", "known pairs"]
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -209,6 +209,31 @@ def test_recombining_leaves_the_parents_alone(pair):
     np.testing.assert_array_equal(plans, before)
 
 
+def test_a_child_has_a_neighbourhood_of_one_parent_and_the_rest_of_another(
+    pair, monkeypatch
+):
+    one, other = pair
+    plans = random_plans(4, one, other)
+    monkeypatch.setattr(couplings, "sinkhorn", lambda plans, *_: plans)
+    children = couplings.recombine(plans, one, other, 60, np.random.RandomState(0))
+    near = {
+        frozenset(np.argsort(row)[:k].tolist())
+        for row in one.distances
+        for k in range(1, 8)
+    }
+    n_mixed = 0
+    for child in children:
+        same = np.isclose(child, plans).all(axis=2)  # rows of every parent
+        parents = np.flatnonzero(same.any(axis=1))
+        assert len(parents) <= 2
+        if len(parents) == 2:
+            sides = [frozenset(np.flatnonzero(same[k]).tolist()) for k in parents]
+            assert sides[0] | sides[1] == {*range(8)}
+            assert near & {*sides}
+            n_mixed += 1
+    assert n_mixed > 5
+
+
 def test_a_child_of_one_parent_twice_is_that_parent(pair):
     one, other = pair
     (plan,) = random_plans(1, one, other)

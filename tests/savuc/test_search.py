@@ -13,6 +13,7 @@ from related_views import (
 )
 
 from unaligned.kernels.devices import Cores
+from unaligned.savuc import search as module
 from unaligned.savuc.assign import match_rows
 from unaligned.savuc.geometry import whiten
 from unaligned.savuc.refine import join_rows, score
@@ -23,7 +24,13 @@ from unaligned.savuc.search import (
     sample_rows,
     search_pair,
 )
-from unaligned.savuc.trust import FEWEST_DIRECTIONS, UNTESTED, agreement
+from unaligned.savuc.trust import (
+    FEWEST_DIRECTIONS,
+    NO_RIVAL,
+    UNTESTED,
+    Evidence,
+    agreement,
+)
 
 
 def rng(seed=0):
@@ -50,7 +57,7 @@ def test_related_views_are_found_and_trusted(seed):
     assert exact(fit, views, order) >= 0.9
     assert fit.score == pytest.approx(score(fit.cross, QUICK), rel=1e-5)
     assert fit.evidence.lower > 0
-    assert fit.excess <= fit.evidence.lower
+    assert fit.excess > 0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -216,7 +223,8 @@ def test_known_pairs_are_tested_like_those_that_were_found():
     assert len({*objects}) == len(objects)
     assert {(i, i) for i in order[:50]} <= {*objects}
     assert np.mean([i == j for i, j in objects]) > 0.9
-    evidence, _ = search.test(true_cross(one, other, order), rng())
+    cross = true_cross(one, other, order)
+    evidence, _ = search.test(cross, score(cross, QUICK), rng())
     assert evidence.lower > 0.1
 
 
@@ -281,6 +289,62 @@ def test_a_search_on_samples_finds_the_same():
     fit, views = search(X, Y, settings)
     assert fit.trust > 0.5
     assert exact(fit, views, order) >= 0.9
+
+
+def rivals(X, Y, order):
+    """A search, and the truth that its rivals are compared with."""
+    views = search_view(X), search_view(Y)
+    truth = true_cross(*(view.whitened for view in views), order)
+    return PairSearch(*views, QUICK, Cores()), truth
+
+
+def test_a_rival_of_what_it_finds_itself_is_none(monkeypatch):
+    search, truth = rivals(*shuffled_pair(200))
+    # Refinement that always ends at the truth: there is no other matching.
+    monkeypatch.setattr(PairSearch, "refine", lambda *_: (truth, 1.0))
+    assert search.rival(truth, rng()) == NO_RIVAL
+    # To any other matching it is a rival, as good as it is.
+    rival = search.rival(-truth, rng())
+    assert rival.score == 1.0
+    assert rival.evidence > 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rivals_from_random_starts_are_not_as_good_as_the_truth(seed):
+    search, truth = rivals(*shuffled_pair(200, seed=seed))
+    value = score(truth, QUICK)
+    evidence, excess = search.test(truth, value, rng(seed))
+    rival = search.rival(truth, rng(seed))
+    assert rival.evidence < evidence.lower
+    assert rival.score < value
+    assert excess > 0
+
+
+def test_rivals_that_cannot_be_tested_have_no_evidence():
+    X, Y, order = shuffled_pair(100)
+    search, truth = rivals(X[:, :3], Y, order)
+    assert search.rival(-truth, rng()).evidence == 0
+
+
+def test_rivals_are_spared_where_there_is_no_evidence(monkeypatch):
+    X, Y, order = shuffled_pair(100)
+    search, truth = rivals(X, shuffled_columns(Y), order)
+    nothing = Evidence(-0.1, 0.02)
+    monkeypatch.setattr(module, "held_out_evidence", lambda *_: nothing)
+    monkeypatch.setattr(PairSearch, "rival", lambda *_: pytest.fail("not spared"))
+    assert search.test(truth, 1.0, rng()) == (nothing, nothing.lower)
+
+
+def test_known_pairs_are_no_evidence_for_rivals():
+    X, Y, order = shuffled_pair(100)
+    views = search_view(X), search_view(Y)
+    search = PairSearch(*views, QUICK, Cores(), (order[:40], np.arange(40)))
+    truth = true_cross(*(view.whitened for view in views), order)
+    whole = search.matched_rows(truth, rng())
+    free = search.matched_rows(truth, rng(), with_known=False)
+    assert (len(whole[0]), len(free[0])) == (100, 60)
+    known = {row.tobytes() for row in views[0].whitened[order[:40]]}
+    assert not known & {row.tobytes() for row in free[0]}
 
 
 def test_a_matching_that_is_there_is_refined():

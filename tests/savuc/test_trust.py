@@ -4,30 +4,32 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from related_views import QUICK, search_view, true_cross, whitened_pair
+from related_views import QUICK, search_view
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc import trust as module
-from unaligned.savuc.assign import mutual_partners
+from unaligned.savuc.assign import match_rows
 from unaligned.savuc.config import EFFORTS
 from unaligned.savuc.refine import join_rows, refine, soft_cycle
 from unaligned.savuc.trust import (
     NO_RIVAL,
     UNTESTED,
     Evidence,
+    Rival,
     agreement,
     distinct_pairs,
     excess_over,
     gains_of_split,
     held_out_evidence,
     learn_again,
-    rival_evidence,
     trust_in,
     weighted_mean,
 )
 
 numbers = st.floats(-10, 10)
 evidences = st.builds(Evidence, numbers, st.floats(0, 10))
+scores = st.floats(0.1, 50)
+rivals = st.builds(Rival, scores, numbers)
 
 
 def linear_maps(n=300, d=20, noise=0.1, seed=0):
@@ -50,7 +52,7 @@ def refined_at_random(one, other, seed):
     rows = join_rows(one, other)
     start = soft_cycle(one.T @ other[order] / len(one), rows, QUICK)
     cross, _ = refine(start, lambda _: rows, QUICK)
-    return mutual_partners(cross, one, other, QUICK)
+    return match_rows(cross, one, other, QUICK).partner
 
 
 def test_a_right_matching_has_evidence(maps):
@@ -221,18 +223,37 @@ def test_the_error_of_an_even_mean_is_the_standard_one():
     assert found.error == pytest.approx(values.std() / np.sqrt(200))
 
 
-@given(evidences, st.lists(evidences, max_size=4), evidences)
-def test_a_rival_more_never_helps(evidence, rivals, one_more):
-    before = excess_over(evidence, rivals)
-    assert excess_over(evidence, [*rivals, one_more]) <= before <= evidence.lower
-    best = max([0.0, *(rival.upper for rival in rivals)])
-    assert before == pytest.approx(evidence.lower - best)
+@given(evidences, scores, st.lists(rivals, min_size=1, max_size=4))
+def test_the_excess_is_over_the_best_rivals(evidence, score, rivals):
+    found = excess_over(evidence, score, rivals)
+    most = max(0.0, *(rival.evidence for rival in rivals))
+    largest = max(rival.score for rival in rivals)
+    assert found == pytest.approx(evidence.lower - most + score / largest - 1)
 
 
-@given(evidences, st.lists(evidences, max_size=3), st.floats(0, 5), st.floats(0, 5))
-def test_more_evidence_and_less_error_never_hurt(evidence, rivals, more, less):
+@given(evidences, scores, st.lists(rivals, min_size=1, max_size=4), rivals)
+def test_a_rival_more_never_helps(evidence, score, rivals, one_more):
+    before = excess_over(evidence, score, rivals)
+    assert excess_over(evidence, score, [*rivals, one_more]) <= before
+
+
+@given(
+    evidences,
+    scores,
+    st.lists(rivals, min_size=1, max_size=3),
+    *[st.floats(0, 5)] * 3,
+)
+def test_more_evidence_and_less_error_never_hurt(
+    evidence, score, rivals, more, less, higher
+):
     better = Evidence(evidence.mean + more, max(evidence.error - less, 0))
-    assert excess_over(better, rivals) >= excess_over(evidence, rivals)
+    before = excess_over(evidence, score, rivals)
+    assert excess_over(better, score + higher, rivals) >= before
+
+
+def test_without_a_rival_the_evidence_alone_counts():
+    evidence = Evidence(0.3, 0.01)
+    assert excess_over(evidence, 12.0, [NO_RIVAL]) == pytest.approx(evidence.lower)
 
 
 @given(numbers, numbers)
@@ -254,38 +275,9 @@ def test_trust_is_even_at_its_turning_point_and_certain_far_from_it(settings):
 
 
 def test_what_is_untested_is_not_trusted():
-    assert excess_over(UNTESTED, []) == -np.inf
-    assert trust_in(excess_over(UNTESTED, [NO_RIVAL]), QUICK) == 0
-    assert excess_over(Evidence(0.3, 0.0), [NO_RIVAL]) == pytest.approx(0.3)
-
-
-def test_a_rival_that_comes_to_the_same_matching_is_none():
-    # Rotated rows with next to no noise: random starts may find the truth, or not.
-    one, other, order = whitened_pair(n=150, noise=0.05)
-    truth = true_cross(one, other, order)
-    for seed in range(4):
-        rng = np.random.RandomState(seed)
-        found = rival_evidence(one, other, truth, QUICK, rng)
-        assert found == NO_RIVAL or found.lower < 0.2
-
-
-def test_a_rival_of_what_it_finds_itself_is_none(monkeypatch):
-    one, other, order = whitened_pair(n=150, noise=0.05)
-    truth = true_cross(one, other, order)
-    # Refinement that always ends at the truth: there is no other matching.
-    monkeypatch.setattr(module, "refine", lambda *_: (truth, 1.0))
-    rng = np.random.RandomState(0)
-    assert rival_evidence(one, other, truth, QUICK, rng) == NO_RIVAL
-    # To any other matching it is a rival, as good as it is.
-    rival = rival_evidence(one, other, -truth, QUICK, rng)
-    assert rival.lower > 0.1
-
-
-def test_rivals_of_narrow_views_are_none(maps):
-    one, other = (X[:, :3] for X in maps)
-    cross = one.T @ other / 300
-    rng = np.random.RandomState(0)
-    assert rival_evidence(one, other, -cross, QUICK, rng) == NO_RIVAL
+    excess = excess_over(UNTESTED, 12.0, [NO_RIVAL, Rival(1.0, 0.0)])
+    assert excess == UNTESTED.lower == -np.inf
+    assert trust_in(excess, QUICK) == 0
 
 
 def test_agreement_is_a_cosine():

@@ -179,7 +179,9 @@ def as_alignment(
         alignment.trust[i] = group.trust[i]
         if not (group.rows[i] >= 0).any():  # matched with others, not the template
             verdict[i], alignment.trust[i] = "none", 0.0
-    return replace(alignment, verdict=verdict)
+    basis = ["known pairs" if known == 1 else "structure" for known in alignment.known]
+    basis[template] = "structure"
+    return replace(alignment, verdict=verdict, basis=basis)
 
 
 def only_known(

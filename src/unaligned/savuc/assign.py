@@ -11,6 +11,7 @@ from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
     Known,
     Plan,
+    RowPair,
     along_directions,
     join_rows,
     mutual_best,
@@ -52,8 +53,7 @@ def match_rows(
         # The directions come from a sample; all rows give better ones.
         cross = soft_cycle(cross, rows, settings, ((n_directions, temperature, 2),))
     for _ in range(2):  # the first matching gives better correlations
-        A, B = along_directions(cross, rows, n_directions, likelihood_weights)
-        plan = plan_rows(A, B, temperature, N_PLANNED, settings)
+        plan, A, B = planned(cross, rows, settings)
         partner = np.full(len(A), -1, dtype=np.intp)
         picked, partners = mutual_best(plan)
         partner[picked] = partners
@@ -64,17 +64,22 @@ def match_rows(
     return with_known(partner, plan_confidence(plan, partner), one, other, known)
 
 
-def mutual_partners(
-    cross: Array, one: Array, other: Array, settings: Settings
-) -> Indices:
-    """Partner of every row that has a mutual best one, -1 elsewhere."""
-    n_directions, temperature, _ = settings.schedule[-1]
-    rows = join_rows(one, other)
-    A, B = along_directions(cross, rows, n_directions, likelihood_weights)
+def mutual_partners(cross: Array, rows: RowPair, settings: Settings) -> Indices:
+    """Partner of every free row that has a mutual best one, -1 elsewhere."""
+    plan, A, _ = planned(cross, rows, settings)
     partner = np.full(len(A), -1, dtype=np.intp)
-    picked, partners = mutual_best(plan_rows(A, B, temperature, N_PLANNED, settings))
+    picked, partners = mutual_best(plan)
     partner[picked] = partners
     return partner
+
+
+def planned(
+    cross: Array, rows: RowPair, settings: Settings
+) -> tuple[Plan, Array, Array]:
+    """Sinkhorn's plan of free rows, and the rows along their canonical directions."""
+    n_directions, temperature, _ = settings.schedule[-1]
+    A, B = along_directions(cross, rows, n_directions, likelihood_weights)
+    return plan_rows(A, B, temperature, N_PLANNED, settings), A, B
 
 
 def likelihood_weights(correlations: Array) -> Array:

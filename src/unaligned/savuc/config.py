@@ -56,13 +56,13 @@ class Settings:
     """Anchors that are the longest rows, where columns are few. Ablation."""
     n_starts: int = 40
     """Couplings of centres that the search starts from. Cost."""
-    n_generations: int = 2
+    n_generations: int = 4
     """How often couplings are recombined. Cost."""
     n_candidates: int = 2
     """Couplings of centres that are carried over to rows. Cost."""
     n_searches: int = 1
     """How often the search is repeated with other anchors. Cost."""
-    n_narrow: int = 3
+    n_narrow: int = 6
     """How many times as often for narrow tables, whose searches are cheap. Cost."""
     keeping_temperature: float = 0.02
     """Of Gromov–Wasserstein steps. Ablation."""
@@ -97,7 +97,7 @@ class Settings:
     """Candidates that a partner is compared with. Ablation."""
     n_rivals: int = 3
     """Matchings from random starts that must not be as good. Cost."""
-    turning_point: float = 0.1
+    turning_point: float = 0.12
     """Excess evidence at which a matching is as likely right as wrong. Calibrated."""
     sharpness: float = 0.02
     """Change of the excess that changes the odds of trust by e. Calibrated."""

@@ -23,7 +23,12 @@ from unaligned.savuc.consensus import cluster_view
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.growth import Problem
 from unaligned.savuc.joint_space import joint_coordinates, place_rows
-from unaligned.savuc.labels import Labelled, bridged_groups, label_views
+from unaligned.savuc.labels import (
+    Labelled,
+    bridged_groups,
+    given_suspects,
+    label_views,
+)
 from unaligned.savuc.shared_space import SharedSpace, align_new_rows, find_space
 from unaligned.savuc.translation import fit_translation
 from unaligned.views import Views, check_new_rows, label
@@ -121,6 +126,9 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
 
     _accepts_unequal_rows = True
     _single_view_labels: list[Labels] | None
+    # Models saved before there was a bridge have none.
+    _bridge: Bridge | None = None
+    _bridged: tuple[int, ...] = ()
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: COMMON[name] for name in COMMON if name != "n_init"},
@@ -219,7 +227,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         return np.asarray(self._labellers[view].predict(X), dtype=np.intp)
 
     def _place_rows(self, X: Any, view: int) -> NDArray[np.float32]:
-        if view in self._bridged:
+        if self._bridge is not None and view in self._bridged:
             return place_rows(self._bridge, self._geometries[view].read(X), view)
         self._check_matched(view)
         return self._space.places[view].embed(X)
@@ -320,16 +328,3 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
                 for X in self._views
             ]
         return self._single_view_labels
-
-
-def given_suspects(
-    bridge: Bridge, pairs: KnownPairs
-) -> dict[tuple[int, int], NDArray[np.intp]]:
-    """List the known pairs that the data contradict, without pairs that were found."""
-    suspects = {}
-    for (i, j), rows in bridge.suspects().items():
-        given = dict(np.column_stack(pairs.between(i, j)).tolist())
-        kept = [given.get(row) == partner for row, partner in rows.tolist()]
-        if any(kept):
-            suspects[i, j] = rows[kept]
-    return suspects

@@ -190,21 +190,22 @@ def restore_state(
 def next_candidate(state: State, settings: Settings) -> Candidate | None:
     """Choose the groups to be searched next.
 
-    All pairs are searched quickly, large groups first. Then the most promising ones,
-    half as many as there are views, are searched with the full effort: its cost grows
-    with the number of views, and not with that of pairs.
+    All pairs are searched quickly, large groups first. Then the most promising ones, as
+    many as there are views, are searched with the full effort: its cost grows with the
+    number of views, and not with that of pairs. Of pairs with as little trust, to a
+    tenth, large groups come first again.
     """
     groups = sorted(state.groups, key=lambda g: (-len(g.views), g.views))
     places = sorted(combinations(range(len(groups)), 2), key=sum)
-    quick = replace(settings, n_generations=0, n_searches=1)
+    quick = replace(settings, n_generations=0, n_searches=1, n_narrow=1)
     pairs = [Candidate(groups[i], groups[j], quick, False) for i, j in places]
     for pair in pairs:
         if pair.views not in state.first:
             return pair
     rest = [pair for pair in pairs if pair.views not in state.second]
-    if not rest or 2 * len(state.second) >= len(state.best) or settings == quick:
+    if not rest or len(state.second) >= len(state.best) or settings == quick:
         return None
-    promising = max(rest, key=lambda pair: state.first[pair.views])
+    promising = max(rest, key=lambda pair: round(state.first[pair.views], 1))
     return promising._replace(settings=settings, again=True)
 
 

@@ -17,7 +17,7 @@ from unaligned.savuc.bridge_clusters import cluster_linked
 from unaligned.savuc.consensus import cluster_view, fuse_views
 from unaligned.views import Views
 
-__all__ = ["Labelled", "label_views", "rename"]
+__all__ = ["Labelled", "bridged_groups", "given_suspects", "label_views", "rename"]
 
 Labels = NDArray[np.intp]
 
@@ -75,7 +75,7 @@ def label_views(
         best = max(quality, key=lambda i: quality[i])
         trust = np.where(alignment.trust < TRUSTED, alignment.trust, 0)
         trust[alignment.template] = trust.max()
-        alignment = only_known(best, trust, views, pairs)
+        alignment = moved_to(best, trust, alignment, views, pairs)
     return Labelled(view_labels, alignment, tuple(alignment.trusted()))
 
 
@@ -108,8 +108,7 @@ def with_classes(
     if len(alignment.matched()) == 1 and alignment.template not in group:
         # The template stood alone: one that others are linked with says more.
         trust = np.minimum(alignment.trust, np.nextafter(TRUSTED, 0))
-        rebased = only_known(group[0], trust, views, pairs)
-        alignment = replace(rebased, others=alignment.others)
+        alignment = moved_to(group[0], trust, alignment, views, pairs)
     if alignment.template not in group:
         return alignment
     verdict, basis = list(alignment.verdict), list(alignment.basis)
@@ -120,6 +119,22 @@ def with_classes(
             verdict[i] = "classes" if trust[i] >= TRUSTED else "none"
             basis[i] = "known pairs"
     return replace(alignment, verdict=verdict, basis=basis, trust=trust)
+
+
+def moved_to(
+    template: int,
+    trust: NDArray[np.float64],
+    alignment: Alignment,
+    views: Views,
+    pairs: KnownPairs,
+) -> Alignment:
+    """Give an alignment that matches no rows another template."""
+    return replace(
+        only_known(template, trust, views, pairs),
+        others=alignment.others,
+        basis=list(alignment.basis),
+        suspects=alignment.suspects,
+    )
 
 
 def clustered_together(
@@ -183,3 +198,16 @@ def rename(
     np.add.at(counts, (labels[rows[matched]], template_labels[matched]), 1)
     names = linear_sum_assignment(-counts)[1]
     return np.asarray(names[labels], dtype=np.intp)
+
+
+def given_suspects(
+    bridge: Bridge, pairs: KnownPairs
+) -> dict[tuple[int, int], NDArray[np.intp]]:
+    """List the known pairs that the data contradict, without pairs that were found."""
+    suspects = {}
+    for (i, j), rows in bridge.suspects().items():
+        given = dict(np.column_stack(pairs.between(i, j)).tolist())
+        kept = [given.get(row) == partner for row, partner in rows.tolist()]
+        if any(kept):
+            suspects[i, j] = rows[kept]
+    return suspects

@@ -34,11 +34,14 @@ from unaligned.savuc.refine import (
 )
 from unaligned.savuc.trust import (
     FEWEST_DIRECTIONS,
+    NO_RIVAL,
+    SAME,
     UNTESTED,
     Evidence,
+    Rival,
+    agreement,
     excess_over,
     held_out_evidence,
-    rival_evidence,
     trust_in,
 )
 
@@ -115,7 +118,7 @@ def search_pair(
         cross, value = search.best_matching(rng)
         if value > (1 + settings.least_gain) * best.score:
             report("testing")
-            evidence, excess = search.test(cross, rng)
+            evidence, excess = search.test(cross, value, rng)
             trust = trust_in(excess, settings)
             best = PairFit(cross, value, evidence, excess, trust)
         if best.trust >= CERTAIN:
@@ -245,8 +248,10 @@ class PairSearch:
         chosen = np.concatenate([partners, others])[:size]
         return rows._replace(other=self.all_rows.other[chosen])
 
-    def test(self, cross: Array, rng: np.random.RandomState) -> tuple[Evidence, float]:
-        """Evidence for a matching, and its excess over rivals.
+    def test(
+        self, cross: Array, value: float, rng: np.random.RandomState
+    ) -> tuple[Evidence, float]:
+        """Evidence for a matching of some score, and its excess over rivals.
 
         Rivals cost most, and are spared where the evidence is too small without them.
         """
@@ -254,17 +259,34 @@ class PairSearch:
         one, other = self.matched_rows(cross, rng)
         partner = np.arange(len(one))
         evidence = held_out_evidence(one, other, partner, settings, rng)
-        if trust_in(excess_over(evidence, []), settings) < 1 - CERTAIN:
-            return evidence, excess_over(evidence, [])
+        if evidence.lower <= 0:
+            return evidence, evidence.lower
 
-        def compete(rng: np.random.RandomState) -> Evidence:
-            return rival_evidence(one, other, cross, settings, rng)
+        def compete(rng: np.random.RandomState) -> Rival:
+            return self.rival(cross, rng)
 
         rivals = self.cores.map(compete, spawn(rng, settings.n_rivals))
-        return evidence, excess_over(evidence, rivals)
+        return evidence, excess_over(evidence, value, rivals)
+
+    def rival(self, cross: Array, rng: np.random.RandomState) -> Rival:
+        """Refine and test a matching from a random start, in the same way.
+
+        One that comes to the matching that is tested is no rival of it.
+        """
+        rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
+        n = min(len(rows.one), len(rows.other))
+        one, other = (side[rng.permutation(len(side))[:n]] for side in rows[:2])
+        start = soft_cycle(one.T @ other / n, rows, self.settings)
+        rival, value = self.refine(start, rows, rng)
+        if agreement(rival, cross) > SAME:
+            return NO_RIVAL
+        matched = self.matched_rows(rival, rng, with_known=False)
+        partner = np.arange(len(matched[0]))
+        found = held_out_evidence(*matched, partner, self.settings, rng)
+        return Rival(value, 0.0 if found == UNTESTED else found.upper)
 
     def matched_rows(
-        self, cross: Array, rng: np.random.RandomState
+        self, cross: Array, rng: np.random.RandomState, with_known: bool = True
     ) -> tuple[Array, Array]:
         """Whitened rows of both views beside their partners, known pairs included.
 
@@ -275,10 +297,10 @@ class PairSearch:
         rows = self.beside(cross, rows, rng)
         one, other = rows.one[:0], rows.other[:0]
         if len(rows.one) and len(rows.other):
-            partner = mutual_partners(cross, rows.one, rows.other, self.settings)
+            partner = mutual_partners(cross, rows, self.settings)
             matched = np.flatnonzero(partner >= 0)
             one, other = rows.one[matched], rows.other[partner[matched]]
-        if self.known is not None:
+        if with_known and self.known is not None:
             given, partners = self.known
             one = np.vstack([one, self.views[0].whitened[given]])
             other = np.vstack([other, self.views[1].whitened[partners]])

@@ -20,24 +20,24 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.assign import mutual_partners
 from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
     directions_of,
     hard_cycle,
     join_rows,
-    refine,
     soft_cycle,
 )
 
 __all__ = [
     "FEWEST_DIRECTIONS",
+    "NO_RIVAL",
+    "SAME",
     "UNTESTED",
     "Evidence",
+    "Rival",
     "agreement",
     "excess_over",
     "held_out_evidence",
-    "rival_evidence",
     "trust_in",
 ]
 
@@ -69,18 +69,33 @@ class Evidence(NamedTuple):
 
 
 UNTESTED = Evidence(0.0, np.inf)
-NO_RIVAL = Evidence(0.0, 0.0)
 
 
-def excess_over(evidence: Evidence, rivals: list[Evidence]) -> float:
-    """Lower bound of the evidence over the upper bound of the best rival's.
+class Rival(NamedTuple):
+    """A matching from a random start: its score, and upper bound of its evidence."""
+
+    score: float
+    evidence: float
+
+
+NO_RIVAL = Rival(0.0, 0.0)
+
+
+def excess_over(evidence: Evidence, score: float, rivals: list[Rival]) -> float:
+    """Evidence and score of a matching beyond those of its best rivals.
+
+    The lower bound of the evidence over the largest upper bound of a rival's, plus the
+    share by which the score exceeds the largest of a rival.
 
     Examples
     --------
-    >>> round(excess_over(Evidence(0.3, 0.01), [Evidence(0.1, 0.02)]), 2)
-    0.14
+    >>> round(excess_over(Evidence(0.3, 0.01), 12.0, [Rival(10.0, 0.1)]), 2)
+    0.38
     """
-    return evidence.lower - max([0.0, *(rival.upper for rival in rivals)])
+    most = max(rival.evidence for rival in rivals)
+    largest = max(rival.score for rival in rivals)
+    gain = score / largest - 1 if largest > 0 else 0.0
+    return evidence.lower - max(most, 0.0) + gain
 
 
 def trust_in(excess: float, settings: Settings) -> float:
@@ -212,31 +227,6 @@ def weighted_mean(sums: Array, counts: Array) -> Evidence:
     mean = float(weights @ values)
     error = np.sqrt(np.sum((weights * (values - mean)) ** 2))
     return Evidence(mean, float(error))
-
-
-def rival_evidence(
-    one: Array,
-    other: Array,
-    cross: Array,
-    settings: Settings,
-    rng: np.random.RandomState,
-) -> Evidence:
-    """Evidence of a matching from a random start, refined and tested the same way.
-
-    One that comes to the matching that is tested is no rival of it, and one that
-    cannot be tested has no evidence.
-    """
-    one, other = (
-        rows[rng.permutation(len(rows))[: settings.n_tested]] for rows in (one, other)
-    )
-    n, rows = min(len(one), len(other)), join_rows(one, other)
-    start = soft_cycle(one[:n].T @ other[:n] / n, rows, settings)
-    reached, _ = refine(start, lambda _: rows, settings)
-    if agreement(reached, cross) > SAME:
-        return NO_RIVAL
-    partner = mutual_partners(reached, one, other, settings)
-    found = held_out_evidence(one, other, partner, settings, rng)
-    return NO_RIVAL if found == UNTESTED else found
 
 
 def agreement(one: Array, other: Array) -> float:
