@@ -34,7 +34,7 @@ def test_matches_are_those_of_align(digits, tmp_path, monkeypatch):
     result = run("align", *digits, *QUICK, "--json", "-o", out)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == summary_of(out)
-    assert "views pixels and profiles: best score" in result.stderr
+    assert "views pixels and profiles: evidence" in result.stderr
     found = align(shuffled_digits()[0], effort="quick", random_state=0)
     pairs = [
         (int(line["template_row"]), int(line["row"]))

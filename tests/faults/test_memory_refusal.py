@@ -61,7 +61,7 @@ def test_the_alignment_alone_asks_too(monkeypatch):
     def reached(*_):
         raise AssertionError
 
-    module = import_module("unaligned.savuc.align")  # whose function has its name
+    module = import_module("unaligned.savuc.growth")
     monkeypatch.setattr(module, "read_geometry", reached)
     with pytest.raises(MemoryError) as caught:
         align(Xs)

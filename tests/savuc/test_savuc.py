@@ -245,17 +245,6 @@ def test_linked_views_share_a_space(bridged):
         model.align_new({0: new[0], 1: new[1]})
 
 
-# A bug: while the class itself has a `_bridge`, no saved SAVuC can be loaded, because
-# `unaligned.saving` refuses fitted attributes that the class has. Goes with the bug.
-cannot_be_loaded = pytest.mark.xfail(
-    hasattr(SAVuC, "_bridge"),
-    raises=ValueError,
-    strict=False,
-    reason="attributes of the class shadow what a fit leaves behind",
-)
-
-
-@cannot_be_loaded
 def test_a_fit_with_known_pairs_is_saved_and_loaded(bridged, tmp_path):
     model, _, new, _, _ = bridged
     model.save(tmp_path / "fit.model")
@@ -273,7 +262,6 @@ def test_a_fit_with_known_pairs_is_saved_and_loaded(bridged, tmp_path):
     assert_array_equal(again.embedding_, model.embedding_)
 
 
-@cannot_be_loaded
 def test_a_fit_without_known_pairs_is_saved_and_loaded(refused, tmp_path):
     model, Xs, _ = refused
     model.save(tmp_path / "fit.model")

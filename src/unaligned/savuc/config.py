@@ -97,9 +97,11 @@ class Settings:
     """Candidates that a partner is compared with. Ablation."""
     n_rivals: int = 3
     """Matchings from random starts that must not be as good. Cost."""
-    turning_point: float = 0.12
+    n_rival_rows: int = 2000
+    """Rows of all rivals together, where rows are few and rivals cheap. Cost."""
+    turning_point: float = 0.15
     """Excess evidence at which a matching is as likely right as wrong. Calibrated."""
-    sharpness: float = 0.02
+    sharpness: float = 0.025
     """Change of the excess that changes the odds of trust by e. Calibrated."""
 
     # Matching of all rows
@@ -111,7 +113,7 @@ class Settings:
 
 NORMAL = Settings()
 EFFORTS = {
-    "quick": replace(NORMAL, n_starts=20, n_generations=0),
+    "quick": replace(NORMAL, n_starts=20, n_generations=0, n_narrow=1),
     "normal": NORMAL,
     "thorough": replace(NORMAL, n_starts=80, n_generations=6, n_searches=4),
 }

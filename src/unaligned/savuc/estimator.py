@@ -56,7 +56,9 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
 
     Finds which rows of the views belong together (`unaligned.align`), fuses partitions
     of the views that can be trusted into one, chosen by how well every view predicts
-    it, and labels every row of every view. A view that cannot be aligned is labelled
+    it, and labels every row of every view. Where pairs of rows are known, but the other
+    rows cannot be matched, a bridge learned from the pairs gives the clusters of all
+    views common names: the verdict is "classes". A view that nothing links is labelled
     from its own structure alone: its trust is below 0.5, it is not in
     ``fused_views_``, and its clusters have nothing to do with those of the others.
     Where views belong together, but not with the template, they are labelled together:
@@ -66,7 +68,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     ----------
     n_clusters : int or "auto", default=10
         "auto": see `unaligned.selection.select_n_clusters`.
-    effort : {"quick", "normal", "thorough"}, default="normal"
+    effort : {"quick", "normal", "thorough"} or Settings, default="normal"
         How hard to search for the correspondence.
     time_limit : float, default=None
         Seconds after which no further pair of views is tried.
@@ -126,9 +128,8 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
 
     _accepts_unequal_rows = True
     _single_view_labels: list[Labels] | None
-    # Models saved before there was a bridge have none.
-    _bridge: Bridge | None = None
-    _bridged: tuple[int, ...] = ()
+    _bridge: Bridge | None
+    _bridged: tuple[int, ...]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: COMMON[name] for name in COMMON if name != "n_init"},
@@ -222,6 +223,10 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             "_single_view_labels": None,
             "_seed": seed,
         }
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        # Models saved before there was a bridge have none.
+        super()._restore_state({"_bridge": None, "_bridged": (), **state})
 
     def _predict_rows(self, X: Any, view: int) -> Labels:
         return np.asarray(self._labellers[view].predict(X), dtype=np.intp)

@@ -88,7 +88,8 @@ def read_graph(points: Array) -> GraphCoordinates:
     scale = sparse.diags_array(1 / np.sqrt(degrees))
     constant = np.sqrt(degrees / degrees.sum())
     values, vectors = _leading(scale @ weights @ scale, constant)
-    kept = values > min(SLIGHT, values[0] / 2)
+    kept = values > SLIGHT
+    kept[0] = True  # a view always has a coordinate
     walk = vectors[:, kept] / constant[:, None]
     return GraphCoordinates(
         rows, walk.astype(np.float32), values[kept].astype(np.float32)

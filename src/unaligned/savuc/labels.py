@@ -105,9 +105,10 @@ def with_classes(
     group: tuple[int, ...],
 ) -> Alignment:
     """Add the verdicts of a bridge: classes correspond, so far as its links do."""
-    if len(alignment.matched()) == 1 and alignment.template not in group:
+    if len(alignment.trusted()) == 1 and alignment.template not in group:
         # The template stood alone: one that others are linked with says more.
-        trust = np.minimum(alignment.trust, np.nextafter(TRUSTED, 0))
+        trust = alignment.trust.copy()
+        trust[alignment.template] = 0.0
         alignment = moved_to(group[0], trust, alignment, views, pairs)
     if alignment.template not in group:
         return alignment

@@ -115,7 +115,8 @@ def plan_rows(
 ) -> Plan:
     """Find Sinkhorn's plan between rows of unit length, warm-started by ``v``."""
     if len(A) > len(B):
-        turned = plan_rows(B, A, temperature, n_iter, settings)
+        # Factors of an earlier plan are those of the longer side, which has none here.
+        turned = plan_rows(B, A, temperature, max(n_iter, N_FIRST), settings)
         return Plan(turned.kernel.T, turned.v, turned.u)
     # Imported here: compiled code is not needed to import the library.
     v = np.ones(len(B), dtype=np.float32) if v is None else v

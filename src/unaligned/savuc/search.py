@@ -34,7 +34,6 @@ from unaligned.savuc.refine import (
 )
 from unaligned.savuc.trust import (
     FEWEST_DIRECTIONS,
-    NO_RIVAL,
     SAME,
     UNTESTED,
     Evidence,
@@ -262,13 +261,16 @@ class PairSearch:
         if evidence.lower <= 0:
             return evidence, evidence.lower
 
-        def compete(rng: np.random.RandomState) -> Rival:
+        def compete(rng: np.random.RandomState) -> Rival | None:
             return self.rival(cross, rng)
 
-        rivals = self.cores.map(compete, spawn(rng, settings.n_rivals))
+        # Few rows are cheap, and chance plays a larger part.
+        n_rivals = max(settings.n_rivals, settings.n_rival_rows // max(len(one), 1))
+        found = self.cores.map(compete, spawn(rng, n_rivals))
+        rivals = [rival for rival in found if rival is not None]
         return evidence, excess_over(evidence, value, rivals)
 
-    def rival(self, cross: Array, rng: np.random.RandomState) -> Rival:
+    def rival(self, cross: Array, rng: np.random.RandomState) -> Rival | None:
         """Refine and test a matching from a random start, in the same way.
 
         One that comes to the matching that is tested is no rival of it.
@@ -279,7 +281,7 @@ class PairSearch:
         start = soft_cycle(one.T @ other / n, rows, self.settings)
         rival, value = self.refine(start, rows, rng)
         if agreement(rival, cross) > SAME:
-            return NO_RIVAL
+            return None
         matched = self.matched_rows(rival, rng, with_known=False)
         partner = np.arange(len(matched[0]))
         found = held_out_evidence(*matched, partner, self.settings, rng)

@@ -30,7 +30,6 @@ from unaligned.savuc.refine import (
 
 __all__ = [
     "FEWEST_DIRECTIONS",
-    "NO_RIVAL",
     "SAME",
     "UNTESTED",
     "Evidence",
@@ -78,22 +77,20 @@ class Rival(NamedTuple):
     evidence: float
 
 
-NO_RIVAL = Rival(0.0, 0.0)
-
-
 def excess_over(evidence: Evidence, score: float, rivals: list[Rival]) -> float:
     """Evidence and score of a matching beyond those of its best rivals.
 
     The lower bound of the evidence over the largest upper bound of a rival's, plus the
-    share by which the score exceeds the largest of a rival.
+    share by which the score exceeds the largest of a rival. Without any rival it is the
+    lower bound alone.
 
     Examples
     --------
     >>> round(excess_over(Evidence(0.3, 0.01), 12.0, [Rival(10.0, 0.1)]), 2)
     0.38
     """
-    most = max(rival.evidence for rival in rivals)
-    largest = max(rival.score for rival in rivals)
+    most = max((rival.evidence for rival in rivals), default=0.0)
+    largest = max((rival.score for rival in rivals), default=0.0)
     gain = score / largest - 1 if largest > 0 else 0.0
     return evidence.lower - max(most, 0.0) + gain
 
