@@ -174,7 +174,8 @@ def run_time(name, share, wrong, seed):
         rng.normal(size=(10, 8))[np.arange(5000) % 10] + rng.normal(size=(5000, 8)) / 2
     )
     geometries = [
-        read_geometry(np.tanh(latent @ rng.normal(size=(8, 60))), 50, rng) for _ in range(3)
+        read_geometry(np.tanh(latent @ rng.normal(size=(8, 60))), 50, rng)
+        for _ in range(3)
     ]
     known = np.where(np.arange(5000) < share * 5000, np.arange(5000), -1)
     start = time.process_time()

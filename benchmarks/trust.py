@@ -1,7 +1,7 @@
 """Is trust right? Right, wrong and unrelated pairs of views, searched and tested.
 
-``python -m benchmarks.trust`` searches many pairs of views and adds a JSON line for each
-to ``benchmarks/results/trust.jsonl``, unless it is there:
+``python -m benchmarks.trust`` searches many pairs of views and adds a JSON line for
+each to ``benchmarks/results/trust.jsonl``, unless it is there:
 
 - ``true``: views of one dataset, each shuffled on its own;
 - ``cross``: views of two datasets of one side of the split;
@@ -63,7 +63,7 @@ NOWHERE = 10**9  # added to the numbers of objects that are in one view only
 
 @lru_cache(maxsize=4)
 def dataset(name):
-    """Views and labels of a dataset."""
+    """Load views and labels of a dataset."""
     data = load_digits_views() if name == "digits" else load(name)
     return data.Xs, np.asarray(data.y)
 

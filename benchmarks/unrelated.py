@@ -52,7 +52,7 @@ def spots_on_grid(n: int, d: int, rng: Rng) -> Array:
 
 
 def softmax_outputs(n: int, d: int, rng: Rng) -> Array:
-    """Outputs of a classifier."""
+    """Draw outputs of a classifier."""
     weights = np.exp(3 * rng.randn(n, d))
     return weights / weights.sum(axis=1, keepdims=True)
 
@@ -71,7 +71,7 @@ def spectral_embedding(n: int, d: int, rng: Rng) -> Array:
 
 
 def counts_of_depth(n: int, d: int, rng: Rng) -> Array:
-    """Counts of five classes, with a depth of sequencing that varies."""
+    """Draw counts of five classes, with a depth of sequencing that varies."""
     shares = rng.dirichlet(np.full(d, 0.3), size=5)[rng.randint(5, size=n)]
     return rng.poisson(shares * np.exp(5 + 0.7 * rng.randn(n))[:, None]).astype(float)
 

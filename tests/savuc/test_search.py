@@ -26,7 +26,6 @@ from unaligned.savuc.search import (
 )
 from unaligned.savuc.trust import (
     FEWEST_DIRECTIONS,
-    NO_RIVAL,
     UNTESTED,
     Evidence,
     agreement,
@@ -302,7 +301,7 @@ def test_a_rival_of_what_it_finds_itself_is_none(monkeypatch):
     search, truth = rivals(*shuffled_pair(200))
     # Refinement that always ends at the truth: there is no other matching.
     monkeypatch.setattr(PairSearch, "refine", lambda *_: (truth, 1.0))
-    assert search.rival(truth, rng()) == NO_RIVAL
+    assert search.rival(truth, rng()) is None
     # To any other matching it is a rival, as good as it is.
     rival = search.rival(-truth, rng())
     assert rival.score == 1.0

@@ -12,7 +12,6 @@ from unaligned.savuc.assign import match_rows
 from unaligned.savuc.config import EFFORTS
 from unaligned.savuc.refine import join_rows, refine, soft_cycle
 from unaligned.savuc.trust import (
-    NO_RIVAL,
     UNTESTED,
     Evidence,
     Rival,
@@ -253,7 +252,7 @@ def test_more_evidence_and_less_error_never_hurt(
 
 def test_without_a_rival_the_evidence_alone_counts():
     evidence = Evidence(0.3, 0.01)
-    assert excess_over(evidence, 12.0, [NO_RIVAL]) == pytest.approx(evidence.lower)
+    assert excess_over(evidence, 12.0, []) == pytest.approx(evidence.lower)
 
 
 @given(numbers, numbers)
@@ -275,7 +274,7 @@ def test_trust_is_even_at_its_turning_point_and_certain_far_from_it(settings):
 
 
 def test_what_is_untested_is_not_trusted():
-    excess = excess_over(UNTESTED, 12.0, [NO_RIVAL, Rival(1.0, 0.0)])
+    excess = excess_over(UNTESTED, 12.0, [Rival(1.0, 0.0)])
     assert excess == UNTESTED.lower == -np.inf
     assert trust_in(excess, QUICK) == 0
 

@@ -225,8 +225,10 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         }
 
     def _restore_state(self, state: dict[str, Any]) -> None:
+        super()._restore_state(state)
         # Models saved before there was a bridge have none.
-        super()._restore_state({"_bridge": None, "_bridged": (), **state})
+        if "_bridge" not in state:
+            self._bridge, self._bridged = None, ()
 
     def _predict_rows(self, X: Any, view: int) -> Labels:
         return np.asarray(self._labellers[view].predict(X), dtype=np.intp)
