@@ -6,8 +6,8 @@ collection are one family) were sorted by name, permuted by
 
 Most constants are older than this split: temperatures, directions and shares were set
 by looking at labels of sets of either side, and the design of the test in `savuc.trust`
-was tried on pairs of both. What is fitted to labels since, the turning point and the
-sharpness of trust, saw the development sets and generated pairs only.
+was tried on pairs of both, the turning point and the sharpness of trust were then set
+between wrong and right pairs of the development sets and generated pairs.
 """
 
 __all__ = ["CHECKING", "DEVELOPMENT", "side_of"]

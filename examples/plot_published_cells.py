@@ -100,11 +100,7 @@ if cells is not None:
     print(f"PAVuC: {right:.0%} of the matches are of one type, by chance {chance:.0%}")
 
 # %%
-# Our figures, with the longer search that is the default and three seeds
-# (``python -m benchmarks.cells``): scGEM and PBMC are refused in every run, with trust
-# of 0.01 at most where no pair is known. scGEM stays refused with a quarter and with
-# half of its pairs known. The commonest type is right for 21 to 27 % of scGEM's cells,
-# and for 57 and 51 % of PBMC's, of those whose type both modalities have.
+# Our own figures are made by ``python -m benchmarks.cells``.
 #
 # What helps with cells of your own: as many cells as there are, the same normalisation
 # and number of components for all, and a bridge of cells that were measured both ways

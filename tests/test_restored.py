@@ -115,12 +115,12 @@ WRONG = [
     (spoil(alignment_=None), "no alignment"),
     (spoil_alignment(permutations=[np.full(N, N)] * V), "rows beyond"),
     (spoil_alignment(permutations=[np.full(N, -2)] * V), "rows beyond"),
-    (spoil_alignment(permutations=[np.arange(N)]), "not of 3 views"),
+    (spoil_alignment(permutations=[np.arange(N)]), "there are 1 views"),
     (spoil_alignment(confidence=[np.full(N, 2.0)] * V), "between 0 and 1"),
-    (spoil_alignment(trust=np.full(V, np.inf)), "not finite"),
-    (spoil_alignment(trust=np.ones(V - 1)), "trust has the shape"),
-    (spoil_alignment(template=-1), "template is view -1"),
-    (spoil_alignment(view_names=["0", "1"]), "does not name"),
+    (spoil_alignment(trust=np.full(V, np.inf)), "between 0 and 1"),
+    (spoil_alignment(trust=np.ones(V - 1)), "trust has 2 entries"),
+    (spoil_alignment(template=-1), "template is -1"),
+    (spoil_alignment(view_names=["0", "1"]), "view_names has 2 entries"),
 ]
 
 

@@ -4,10 +4,11 @@ Where a figure comes from stands beside it:
 
 - *cost*: it bounds time or memory; more is slower and no worse.
 - *custom*: what the field commonly takes, never varied by us.
-- *ablation*: half and double of it were compared on the development datasets, and
-  differ by less than their standard error (``python -m benchmarks.ablation``).
-- *calibrated*: fitted on the development datasets of ``benchmarks/split.py``, reported
-  on the checking ones (``python -m benchmarks.trust``).
+- *early*: set in early experiments by looking at labels of some of the datasets; not
+  varied since the datasets were split.
+- *calibrated*: set between wrong and right pairs of the development datasets of
+  ``benchmarks/split.py`` and of generated views, reported on the checking ones
+  (``python -m benchmarks.trust --calibrate``).
 """
 
 from dataclasses import dataclass, replace
@@ -35,9 +36,9 @@ class Settings:
     n_directions: int = 50
     """Principal directions that are kept. Custom."""
     n_leading: int = 20
-    """Of them, those that distances and centres are computed in. Ablation."""
+    """Of them, those that distances and centres are computed in. Early."""
     ridge: float = 0.03
-    """Share of the mean variance added to each variance before whitening. Ablation."""
+    """Share of the mean variance added to each variance before whitening. Early."""
 
     # What the search knows of a view
     n_sketched: int = 1000
@@ -45,15 +46,15 @@ class Settings:
     n_neighbors: int = 15
     """Neighbours in the graph whose hops are distances. Custom."""
     n_quantiles: int = 32
-    """Quantiles of its distances that a row's signature has. Ablation."""
+    """Quantiles of its distances that a row's signature has. Early."""
 
     # Couplings of anchors
     n_centres: int = 60
-    """Anchors that are centres of k-means. Ablation."""
+    """Anchors that are centres of k-means. Early."""
     n_singles: int = 400
     """Anchors that are single rows, where rows are at most twice as many. Cost."""
     n_extremes: int = 40
-    """Anchors that are the longest rows, where columns are few. Ablation."""
+    """Anchors that are the longest rows, where columns are few. Early."""
     n_starts: int = 40
     """Couplings of centres that the search starts from. Cost."""
     n_generations: int = 4
@@ -65,11 +66,11 @@ class Settings:
     n_narrow: int = 6
     """How many times as often for narrow tables, whose searches are cheap. Cost."""
     keeping_temperature: float = 0.02
-    """Of Gromov–Wasserstein steps. Ablation."""
+    """Of Gromov–Wasserstein steps. Early."""
     learning_temperature: float = 0.05
-    """Of self-learning on anchors, and of signatures. Ablation."""
+    """Of self-learning on anchors, and of signatures. Early."""
     n_correlations: int = 10
-    """Canonical correlations whose sum is the fitness of a coupling. Ablation."""
+    """Canonical correlations whose sum is the fitness of a coupling. Early."""
 
     # Refinement on rows
     n_refined: int = 1500
@@ -80,9 +81,9 @@ class Settings:
         (30, 0.03, 3),
         (40, 0.02, 3),
     )
-    """Directions, temperature and rounds of a soft cycle, step by step. Ablation."""
+    """Directions, temperature and rounds of a soft cycle, step by step. Early."""
     hard_share: float = 0.7
-    """Share of the mutual best pairs, the surest, that a hard cycle keeps. Ablation."""
+    """Share of the mutual best pairs, the surest, that a hard cycle keeps. Early."""
     least_gain: float = 0.003
     """Relative gain of the score per cycle below which refinement ends. Cost."""
 
@@ -94,7 +95,7 @@ class Settings:
     n_splits: int = 4
     """Random splits of the directions, each used both ways. Cost."""
     n_runners_up: int = 5
-    """Candidates that a partner is compared with. Ablation."""
+    """Candidates that a partner is compared with. Early."""
     n_rivals: int = 3
     """Matchings from random starts that must not be as good. Cost."""
     n_rival_rows: int = 2000
