@@ -100,9 +100,9 @@ class Settings:
     """Matchings from random starts that must not be as good. Cost."""
     n_rival_rows: int = 2000
     """Rows of all rivals together, where rows are few and rivals cheap. Cost."""
-    turning_point: float = 0.15
+    turning_point: float = 0.25
     """Excess evidence at which a matching is as likely right as wrong. Calibrated."""
-    sharpness: float = 0.025
+    sharpness: float = 0.03
     """Change of the excess that changes the odds of trust by e. Calibrated."""
 
     # Matching of all rows
