@@ -54,10 +54,7 @@ def match_rows(
         cross = soft_cycle(cross, rows, settings, ((n_directions, temperature, 2),))
     for _ in range(2):  # the first matching gives better correlations
         plan, A, B = planned(cross, rows, settings)
-        partner = np.full(len(A), -1, dtype=np.intp)
-        picked, partners = mutual_best(plan)
-        partner[picked] = partners
-        partner = assign_rest(partner, A, B)
+        partner = assign_rest(mutual_pairs(plan), A, B)
         matched = np.flatnonzero(partner >= 0)
         pairs = rows.one[matched].T @ rows.other[partner[matched]] / len(matched)
         cross = rows.fixed + rows.share * pairs
@@ -66,8 +63,12 @@ def match_rows(
 
 def mutual_partners(cross: Array, rows: RowPair, settings: Settings) -> Indices:
     """Partner of every free row that has a mutual best one, -1 elsewhere."""
-    plan, A, _ = planned(cross, rows, settings)
-    partner = np.full(len(A), -1, dtype=np.intp)
+    return mutual_pairs(planned(cross, rows, settings)[0])
+
+
+def mutual_pairs(plan: Plan) -> Indices:
+    """Mutual best partner of every row of a plan, -1 where there is none."""
+    partner = np.full(len(plan.u), -1, dtype=np.intp)
     picked, partners = mutual_best(plan)
     partner[picked] = partners
     return partner

@@ -195,8 +195,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         bridged = tuple(i for group in bridged_groups(alignment, bridge) for i in group)
         if bridge is not None and template in bridged:
             embedding = joint_coordinates(bridge)[template]
-        nothing = {"points": np.empty((0, 0)), "lengths": np.empty(0)}
-        bare = [geometry._replace(**nothing) for geometry in geometries]
+        bare = [geometry.without_rows() for geometry in geometries]
         state = State(labelled, space, embedding, bridge, bridged, bare)
         yield Iterate(state, None, converged=True)
 

@@ -37,6 +37,10 @@ class Geometry(NamedTuple):
         rows: Array = self.lengths[:, None] * (self.points + self.center)
         return rows
 
+    def without_rows(self) -> "Geometry":
+        """Give the way to the coordinates alone, for new rows."""
+        return self._replace(points=np.empty((0, 0)), lengths=np.empty(0))
+
     def read(self, X: Any) -> Array:
         """Principal coordinates of new rows of the view."""
         lengths = row_lengths(X, self.mean, self.scale)

@@ -93,8 +93,7 @@ def find_space(
     views that have it. One view alone spans a space of its own.
     """
     points = {i: geometries[i].points for i in fused}
-    nothing = {"points": np.empty((0, 0)), "lengths": np.empty(0)}
-    bare = {i: geometries[i]._replace(**nothing) for i in fused}
+    bare = {i: geometries[i].without_rows() for i in fused}
     if len(fused) == 1:
         (only,) = fused
         ones = np.ones(points[only].shape[1], dtype=np.float32)
