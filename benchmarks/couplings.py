@@ -14,7 +14,7 @@ from unaligned.savuc.anchors import centres
 from unaligned.savuc.config import Settings
 from unaligned.savuc.couplings import keep_distances, sinkhorn
 from unaligned.savuc.geometry import read_geometry
-from unaligned.savuc.search import prepare_view
+from unaligned.savuc.starts import prepare_view
 
 N_COUPLINGS, N_STEPS, N_SCALINGS = 75, 50, 10
 SETTINGS = Settings()

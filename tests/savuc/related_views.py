@@ -4,7 +4,7 @@ import numpy as np
 
 from unaligned.savuc.config import EFFORTS
 from unaligned.savuc.geometry import read_geometry
-from unaligned.savuc.search import prepare_view
+from unaligned.savuc.starts import prepare_view
 
 QUICK = EFFORTS["quick"]
 

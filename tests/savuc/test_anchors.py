@@ -10,14 +10,13 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from unaligned.savuc.anchors import (
     centres,
     cosine_distances,
-    extremes,
     quantiles,
     ranks,
     row_distances,
     single_rows,
     sketch_view,
 )
-from unaligned.savuc.geometry import read_geometry, whiten
+from unaligned.savuc.geometry import read_geometry
 
 
 @pytest.fixture(scope="module")
@@ -179,29 +178,3 @@ def test_there_are_no_more_centres_than_distinct_rows(n_distinct):
     found = centres(view.geometry, view.whitened, view.sketch, QUICK, rng())
     assert 1 <= len(found.masses) <= n_distinct
     assert np.isfinite(found.distances).all()
-
-
-def test_extremes_are_the_longest_rows_in_either_view():
-    draw = rng()
-    X = draw.standard_t(3, size=(200, 4))
-    turned = X @ np.linalg.qr(draw.normal(size=(4, 4)))[0]
-    found = []
-    for rows in (X, turned):
-        geometry = read_geometry(rows, QUICK.n_directions, draw)
-        whitened = whiten(geometry.points, QUICK.ridge)
-        anchors = extremes(geometry, whitened, replace(QUICK, n_extremes=30))
-        assert anchors.means.shape == (30, 4)
-        assert anchors.distances.shape == (30, 30)
-        np.testing.assert_allclose(anchors.masses, 1 / 30, rtol=1e-6)
-        np.testing.assert_allclose(anchors.distances.mean(), 1, rtol=1e-5)
-        chosen = [
-            int(np.flatnonzero((whitened == row).all(axis=1))[0])
-            for row in anchors.means
-        ]
-        # Longest by Mahalanobis distance, which is the same but for the ridge.
-        centred = rows - rows.mean(axis=0)
-        squares = np.sum(centred @ np.linalg.inv(np.cov(centred.T)) * centred, axis=1)
-        longest = np.argsort(-squares)[:30]
-        assert len({*chosen} & {*longest}) > 24
-        found.append({*chosen})
-    assert len(found[0] & found[1]) > 24

@@ -23,7 +23,7 @@ def test_more_effort_is_never_less_of_anything_that_costs():
 
 
 def test_efforts_differ_in_the_search_and_not_in_the_test():
-    search = {"n_starts", "n_generations", "n_searches", "n_narrow", "n_candidates"}
+    search = {"n_starts", "n_generations", "n_searches", "beam_width", "n_candidates"}
     for settings in EFFORTS.values():
         for field in fields(Settings):
             if field.name not in search:

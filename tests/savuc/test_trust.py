@@ -14,7 +14,6 @@ from unaligned.savuc.refine import join_rows, refine, soft_cycle
 from unaligned.savuc.trust import (
     UNTESTED,
     Evidence,
-    Rival,
     agreement,
     distinct_pairs,
     excess_over,
@@ -23,12 +22,11 @@ from unaligned.savuc.trust import (
     learn_again,
     trust_in,
     weighted_mean,
+    with_distractors,
 )
 
 numbers = st.floats(-10, 10)
 evidences = st.builds(Evidence, numbers, st.floats(0, 10))
-scores = st.floats(0.1, 50)
-rivals = st.builds(Rival, scores, numbers)
 
 
 def linear_maps(n=300, d=20, noise=0.1, seed=0):
@@ -130,17 +128,17 @@ def test_copies_of_few_rows_are_untested(maps):
     assert found == UNTESTED
 
 
-def slow_gains(A, B, finding, n_runners_up):
+def slow_gains(A, B, finding, n_tested, n_runners_up):
     """Row by row: partner, runners-up, their likeness, and what closeness explains."""
-    n = len(A)
+    n, m = len(A), len(B)
     found = {}
-    cos = np.zeros((n, n))
+    cos = np.zeros((n, m))
     for i in range(n):
-        for j in range(n):
+        for j in range(m):
             a, b = A[i, finding], B[j, finding]
             cos[i, j] = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
-    for i in range(n):
-        order = sorted(range(n), key=lambda j: -cos[i, j])
+    for i in range(n_tested):
+        order = sorted(range(m), key=lambda j: -cos[i, j])
         best = order[0]
         if max(range(n), key=lambda k: cos[k, best]) != i:
             continue
@@ -168,8 +166,9 @@ def test_gains_are_those_of_a_loop_over_rows(seed, n_runners_up):
     A = rng.normal(size=(25, 6))
     B = A + 0.7 * rng.normal(size=(25, 6))
     finding = np.array([True, False, True, False, False, True])
-    tested, gains = gains_of_split(A, B, finding, n_runners_up)
-    expected = slow_gains(A, B, finding, n_runners_up)
+    A, B = A[:23], B[:24]  # rows behind those that are tested are candidates
+    tested, gains = gains_of_split(A, B, finding, 20, n_runners_up)
+    expected = slow_gains(A, B, finding, 20, n_runners_up)
     np.testing.assert_array_equal(tested, list(expected))
     np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
     assert len(tested) > 5
@@ -177,7 +176,7 @@ def test_gains_are_those_of_a_loop_over_rows(seed, n_runners_up):
 
 def test_too_few_mutual_pairs_have_no_gains():
     A = np.ones((20, 4))
-    tested, gains = gains_of_split(A, A, np.array([True, False, True, False]), 5)
+    tested, gains = gains_of_split(A, A, np.array([True, False, True, False]), 20, 5)
     assert tested.size == gains.size == 0
 
 
@@ -185,11 +184,24 @@ def test_every_split_is_used_both_ways(maps):
     one, other = maps
     cross = one.T @ other / 300
     settings = replace(QUICK, n_splits=3)
-    found = module.tested_gains(cross, one, other, settings, np.random.RandomState(0))
+    rng = np.random.RandomState(0)
+    found = module.tested_gains(cross, one, other, 200, settings, rng)
     assert len(found) == 6
     for tested, gain in found:
-        assert len(tested) == len(gain) <= 300
+        assert len(tested) == len(gain) <= 200
         assert gain.mean() > 0.05
+
+
+@pytest.mark.parametrize("n_rows_each", [1, 4, 50])
+def test_the_more_rows_the_more_candidates(n_rows_each):
+    held_out, rest = np.zeros((20, 2)), 1 + np.arange(400).reshape(200, 2)
+    settings = replace(QUICK, n_rows_each=n_rows_each)
+    found = with_distractors(held_out, rest, settings, np.random.RandomState(0))
+    assert len(found) == max(20, 220 // n_rows_each)
+    np.testing.assert_array_equal(found[:20], held_out)
+    added = {tuple(row) for row in found[20:]}
+    assert added <= {tuple(row) for row in rest}
+    assert len(added) == len(found) - 20
 
 
 def test_what_is_learned_again_is_the_truth_where_it_was(maps):
@@ -222,37 +234,30 @@ def test_the_error_of_an_even_mean_is_the_standard_one():
     assert found.error == pytest.approx(values.std() / np.sqrt(200))
 
 
-@given(evidences, scores, st.lists(rivals, min_size=1, max_size=4))
-def test_the_excess_is_over_the_best_rivals(evidence, score, rivals):
-    found = excess_over(evidence, score, rivals)
-    most = max(0.0, *(rival.evidence for rival in rivals))
-    largest = max(rival.score for rival in rivals)
-    assert found == pytest.approx(evidence.lower - most + score / largest - 1)
+several = st.lists(evidences, min_size=1, max_size=4)
 
 
-@given(evidences, scores, st.lists(rivals, min_size=1, max_size=4), rivals)
-def test_a_rival_more_never_helps(evidence, score, rivals, one_more):
-    before = excess_over(evidence, score, rivals)
-    assert excess_over(evidence, score, [*rivals, one_more]) <= before
+@given(evidences, several)
+def test_the_excess_is_over_the_best_rival(evidence, rivals):
+    most = max(0.0, *(rival.mean + 2 * rival.error for rival in rivals))
+    assert excess_over(evidence, rivals) == pytest.approx(evidence.lower - most)
 
 
-@given(
-    evidences,
-    scores,
-    st.lists(rivals, min_size=1, max_size=3),
-    *[st.floats(0, 5)] * 3,
-)
-def test_more_evidence_and_less_error_never_hurt(
-    evidence, score, rivals, more, less, higher
-):
+@given(evidences, several, evidences)
+def test_a_rival_more_never_helps(evidence, rivals, one_more):
+    before = excess_over(evidence, rivals)
+    assert excess_over(evidence, [*rivals, one_more]) <= before
+
+
+@given(evidences, several, *[st.floats(0, 5)] * 2)
+def test_more_evidence_and_less_error_never_hurt(evidence, rivals, more, less):
     better = Evidence(evidence.mean + more, max(evidence.error - less, 0))
-    before = excess_over(evidence, score, rivals)
-    assert excess_over(better, score + higher, rivals) >= before
+    assert excess_over(better, rivals) >= excess_over(evidence, rivals)
 
 
 def test_without_a_rival_the_evidence_alone_counts():
     evidence = Evidence(0.3, 0.01)
-    assert excess_over(evidence, 12.0, []) == pytest.approx(evidence.lower)
+    assert excess_over(evidence, []) == pytest.approx(evidence.lower)
 
 
 @given(numbers, numbers)
@@ -274,7 +279,7 @@ def test_trust_is_even_at_its_turning_point_and_certain_far_from_it(settings):
 
 
 def test_what_is_untested_is_not_trusted():
-    excess = excess_over(UNTESTED, 12.0, [Rival(1.0, 0.0)])
+    excess = excess_over(UNTESTED, [Evidence(0.0, 0.0)])
     assert excess == UNTESTED.lower == -np.inf
     assert trust_in(excess, QUICK) == 0
 

@@ -1,10 +1,9 @@
 """Anchors: a few dozen points that stand for a view in the search.
 
 Distances within a view are the same in every view of the same objects, up to noise; the
-search couples anchors so that distances agree. Anchors are centres of k-means; single
-rows, where rows are few; and the longest rows, where columns are few and rows fill
-space evenly, so that centres lie anywhere. Every anchor has a signature: the quantiles
-of its distances to all rows. It needs no correspondence, and tells where to start.
+search couples anchors so that distances agree. Anchors are centres of k-means, and
+single rows where rows are few. Every anchor has a signature: the quantiles of its
+distances to all rows. It needs no correspondence, and tells where to start.
 """
 
 from typing import Any, NamedTuple
@@ -13,26 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 from sklearn.cluster import KMeans
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import kneighbors_graph
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.config import Settings
-from unaligned.savuc.geometry import Geometry, spread_of
+from unaligned.savuc.geometry import Geometry
 
 __all__ = [
     "Anchors",
     "Sketch",
     "centres",
-    "extremes",
     "single_rows",
     "sketch_view",
 ]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
-
-EXTREME_RIDGE = 0.1  # noise directions of a narrow table must not decide who is far out
 
 
 class Sketch(NamedTuple):
@@ -146,25 +141,4 @@ def centres(
         sizes / sizes.sum(),
         averaging.T @ whitened[sketch.rows],
         averaging.T @ sketch.signatures,
-    )
-
-
-def extremes(geometry: Geometry, whitened: Array, settings: Settings) -> Anchors:
-    """Take the rows farthest from the mean as anchors, at their full length.
-
-    They are the same objects in both views, mostly: lengths of whitened rows do not
-    change under rotation.
-    """
-    rows = geometry.at_full_length()
-    rows = (rows - rows.mean(axis=0)) / spread_of(rows, EXTREME_RIDGE)
-    lengths = np.linalg.norm(rows, axis=1)
-    chosen = np.argsort(-lengths, kind="stable")[: settings.n_extremes]
-    distances = euclidean_distances(rows[chosen]).astype(np.float32)
-    to_all = quantiles(euclidean_distances(rows[chosen], rows), settings.n_quantiles)
-    own = np.repeat(lengths[chosen, None], settings.n_quantiles // 4, axis=1)
-    return Anchors(
-        distances / (distances.mean() or 1.0),
-        np.full(len(chosen), 1 / len(chosen), dtype=np.float32),
-        whitened[chosen],
-        ranks(np.hstack([to_all, own])),
     )

@@ -53,8 +53,6 @@ class Settings:
     """Anchors that are centres of k-means. Early."""
     n_singles: int = 400
     """Anchors that are single rows, where rows are at most twice as many. Cost."""
-    n_extremes: int = 40
-    """Anchors that are the longest rows, where columns are few. Early."""
     n_starts: int = 40
     """Couplings of centres that the search starts from. Cost."""
     n_generations: int = 4
@@ -63,8 +61,8 @@ class Settings:
     """Couplings of centres that are carried over to rows. Cost."""
     n_searches: int = 1
     """How often the search is repeated with other anchors. Cost."""
-    n_narrow: int = 6
-    """How many times as often for narrow tables, whose searches are cheap. Cost."""
+    beam_width: int = 1000
+    """Assignments of the longest rows that are kept, in narrow tables. Cost."""
     keeping_temperature: float = 0.02
     """Of Gromov–Wasserstein steps. Early."""
     learning_temperature: float = 0.05
@@ -94,15 +92,17 @@ class Settings:
     """Folds of held-out rows. Custom."""
     n_splits: int = 4
     """Random splits of the directions, each used both ways. Cost."""
+    n_rows_each: int = 8
+    """Rows of a view per candidate of a held-out row, at most. Calibrated."""
     n_runners_up: int = 5
     """Candidates that a partner is compared with. Early."""
     n_rivals: int = 3
     """Matchings from random starts that must not be as good. Cost."""
     n_rival_rows: int = 2000
     """Rows of all rivals together, where rows are few and rivals cheap. Cost."""
-    turning_point: float = 0.25
+    turning_point: float = 0.08
     """Excess evidence at which a matching is as likely right as wrong. Calibrated."""
-    sharpness: float = 0.03
+    sharpness: float = 0.01
     """Change of the excess that changes the odds of trust by e. Calibrated."""
 
     # Matching of all rows
@@ -114,9 +114,11 @@ class Settings:
 
 NORMAL = Settings()
 EFFORTS = {
-    "quick": replace(NORMAL, n_starts=20, n_generations=0, n_narrow=1),
+    "quick": replace(NORMAL, n_starts=20, n_generations=0),
     "normal": NORMAL,
-    "thorough": replace(NORMAL, n_starts=80, n_generations=6, n_searches=4),
+    "thorough": replace(
+        NORMAL, n_starts=80, n_generations=6, n_searches=4, beam_width=5000
+    ),
 }
 
 

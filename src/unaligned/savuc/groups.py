@@ -17,13 +17,8 @@ from unaligned.savuc.assign import Matching, match_rows
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.refine import Known
-from unaligned.savuc.search import (
-    PairFit,
-    PairSearch,
-    SearchView,
-    prepare_view,
-    sample_rows,
-)
+from unaligned.savuc.search import PairFit, PairSearch, sample_rows
+from unaligned.savuc.starts import SearchView, prepare_view
 
 __all__ = [
     "Group",

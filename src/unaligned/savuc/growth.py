@@ -32,7 +32,8 @@ from unaligned.savuc.groups import (
     restore,
     thinned,
 )
-from unaligned.savuc.search import SearchView, prepare_view, search_pair
+from unaligned.savuc.search import search_pair
+from unaligned.savuc.starts import SearchView, prepare_view
 from unaligned.views import Views, label
 
 __all__ = ["Grown", "Problem", "grow_groups"]
@@ -197,7 +198,7 @@ def next_candidate(state: State, settings: Settings) -> Candidate | None:
     """
     groups = sorted(state.groups, key=lambda g: (-len(g.views), g.views))
     places = sorted(combinations(range(len(groups)), 2), key=sum)
-    quick = replace(settings, n_generations=0, n_searches=1, n_narrow=1)
+    quick = replace(settings, n_generations=0, n_searches=1)
     pairs = [Candidate(groups[i], groups[j], quick, False) for i, j in places]
     for pair in pairs:
         if pair.views not in state.first:

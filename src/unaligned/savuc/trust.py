@@ -3,14 +3,14 @@
 Refinement raises the score of any matching, right or wrong, so the score tells little.
 The test holds out rows and directions. Canonical directions are learned again without
 the held-out rows; along one half of them, a held-out row finds its partner among the
-held-out rows of the other view; the other half tells whether the partner is more alike
-than the runners-up, beyond what their closeness in the first half explains. A partner
-of the same object is. A row that merely lies at the same place of a similar shape is
-not.
+held-out rows of the other view, and others where rows are many; the other half tells
+whether the partner is more alike than the runners-up, beyond what their closeness in
+the first half explains. A partner of the same object is. A row that merely lies at the
+same place of a similar shape is not.
 
-Wrong matchings with the same evidence exist where views are symmetric or rows are few.
-So matchings from random starts are refined and tested the same way, and only what
-exceeds them counts.
+Wrong matchings with some evidence exist where views are symmetric or rows are few. So
+matchings from random starts, the rivals, are refined and tested the same way, and only
+what exceeds them counts.
 """
 
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from unaligned.kernels.neighbors import top_products
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
@@ -33,7 +34,6 @@ __all__ = [
     "SAME",
     "UNTESTED",
     "Evidence",
-    "Rival",
     "agreement",
     "excess_over",
     "held_out_evidence",
@@ -70,29 +70,19 @@ class Evidence(NamedTuple):
 UNTESTED = Evidence(0.0, np.inf)
 
 
-class Rival(NamedTuple):
-    """A matching from a random start: its score, and upper bound of its evidence."""
+def excess_over(evidence: Evidence, rivals: list[Evidence]) -> float:
+    """Evidence for a matching beyond that of its best rival.
 
-    score: float
-    evidence: float
-
-
-def excess_over(evidence: Evidence, score: float, rivals: list[Rival]) -> float:
-    """Evidence and score of a matching beyond those of its best rivals.
-
-    The lower bound of the evidence over the largest upper bound of a rival's, plus the
-    share by which the score exceeds the largest of a rival. Without any rival it is the
-    lower bound alone.
+    The lower bound of the first over the largest upper bound of the others, or over
+    none.
 
     Examples
     --------
-    >>> round(excess_over(Evidence(0.3, 0.01), 12.0, [Rival(10.0, 0.1)]), 2)
-    0.38
+    >>> round(excess_over(Evidence(0.3, 0.01), [Evidence(0.08, 0.01)]), 2)
+    0.18
     """
-    most = max((rival.evidence for rival in rivals), default=0.0)
-    largest = max((rival.score for rival in rivals), default=0.0)
-    gain = score / largest - 1 if largest > 0 else 0.0
-    return evidence.lower - max(most, 0.0) + gain
+    most = max((rival.upper for rival in rivals), default=0.0)
+    return evidence.lower - max(most, 0.0)
 
 
 def trust_in(excess: float, settings: Settings) -> float:
@@ -119,7 +109,7 @@ def held_out_evidence(
     ----------
     one, other : ndarray of shape (n, d) and (m, e)
     partner : ndarray of shape (n,)
-        Row of ``other`` beside every row of ``one``; -1: none.
+        Row of ``other`` beside every row of ``one``; -1: none, or not to be tested.
     settings : Settings
     rng : RandomState
 
@@ -132,20 +122,40 @@ def held_out_evidence(
         return UNTESTED
     rows = distinct_pairs(one, other, partner)
     rows = np.sort(rng.permutation(rows)[: settings.n_tested])
-    one, other = one[rows], other[partner[rows]]
+    pairs = one[rows], other[partner[rows]]
+    rest = np.delete(one, rows, axis=0), np.delete(other, partner[rows], axis=0)
     fold_of = rng.permutation(len(rows)) % settings.n_folds
     sums, counts = np.zeros(len(rows)), np.zeros(len(rows))
     for fold in range(settings.n_folds):
         test, learn = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
         if min(len(test), len(learn)) <= settings.n_runners_up:
             return UNTESTED
-        cross = learn_again(one[learn], other[learn], settings)
-        for tested, gain in tested_gains(cross, one[test], other[test], settings, rng):
+        cross = learn_again(pairs[0][learn], pairs[1][learn], settings)
+        A, B = (
+            with_distractors(side[test], more, settings, rng)
+            for side, more in zip(pairs, rest, strict=True)
+        )
+        for tested, gain in tested_gains(cross, A, B, len(test), settings, rng):
             sums[test[tested]] += gain
             counts[test[tested]] += 1
         if fold == 0 and sums.sum() <= 0:
             break
     return weighted_mean(sums, counts)
+
+
+def with_distractors(
+    held_out: Array, rest: Array, settings: Settings, rng: np.random.RandomState
+) -> Array:
+    """Held-out rows, and so many others that partners are not too easy to find.
+
+    A partner was chosen among all rows, so it is near in directions of either half,
+    right or wrong. The more rows it was chosen among, the more of them it must beat.
+    """
+    n = len(held_out) + len(rest)
+    wanted = n // settings.n_rows_each - len(held_out)
+    if wanted <= 0:
+        return held_out
+    return np.vstack([held_out, rest[rng.permutation(len(rest))[:wanted]]])
 
 
 def distinct_pairs(one: Array, other: Array, partner: Indices) -> Indices:
@@ -173,10 +183,13 @@ def tested_gains(
     cross: Array,
     one: Array,
     other: Array,
+    n_tested: int,
     settings: Settings,
     rng: np.random.RandomState,
 ) -> list[tuple[Indices, Array]]:
     """Rows with a mutual best partner, and how much more alike it is, split by split.
+
+    The first ``n_tested`` rows are tested; the others take part as candidates.
 
     Of every two consecutive canonical directions one goes to the half that finds
     partners, the other to the half that judges them.
@@ -190,23 +203,23 @@ def tested_gains(
         half = np.column_stack([first, 1 - first]).ravel()[:r].astype(bool)
         for finding in (half, ~half):
             if 0 < finding.sum() < r:
-                found.append(gains_of_split(A, B, finding, settings.n_runners_up))
+                gains = gains_of_split(A, B, finding, n_tested, settings.n_runners_up)
+                found.append(gains)
     return found
 
 
 def gains_of_split(
-    A: Array, B: Array, finding: NDArray[np.bool_], n_runners_up: int
+    A: Array, B: Array, finding: NDArray[np.bool_], n_tested: int, n_runners_up: int
 ) -> tuple[Indices, Array]:
     """Gains of partners over runners-up in the directions that did not find them."""
-    near = unit_rows(A[:, finding]) @ unit_rows(B[:, finding]).T
-    ranked = np.argsort(-near, axis=1, kind="stable")[:, : n_runners_up + 1]
-    mutual = near.argmax(axis=0)[ranked[:, 0]] == np.arange(len(A))
-    tested = np.flatnonzero(mutual)
+    rows, others = unit_rows(A[:, finding]), unit_rows(B[:, finding])
+    ranked, near = top_products(rows[:n_tested], others, n_runners_up + 1)
+    best, _ = top_products(others[ranked[:, 0]], rows, 1)
+    tested = np.flatnonzero(best[:, 0] == np.arange(n_tested))
     if len(tested) < FEWEST_TESTED:
         return np.empty(0, dtype=np.intp), np.empty(0)
-    ranked = ranked[tested]
-    near = np.take_along_axis(near[tested], ranked, axis=1)
-    judges = unit_rows(A[:, ~finding])[tested], unit_rows(B[:, ~finding])[ranked]
+    ranked, near = ranked[tested], near[tested]
+    judges = unit_rows(A[tested][:, ~finding]), unit_rows(B[:, ~finding])[ranked]
     alike = np.einsum("id,ikd->ik", *judges)
     # Among runners-up, likeness rises with closeness: so much of it is no evidence.
     centred = near[:, 1:] - near[:, 1:].mean(axis=1, keepdims=True)
