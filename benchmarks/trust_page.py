@@ -29,6 +29,7 @@ KINDS = {
     "disjoint": "different objects of one dataset",
     "generated": "generated, unrelated",
     "true": "the same objects",
+    "shuffles": "the same objects, of CCV",
     "related": "generated, related",
 }
 

@@ -95,7 +95,7 @@ def assign_extremes(one: Array, other: Array, beam_width: int) -> Indices:
     lengths = np.sqrt(products.diagonal())
     wanted = (one @ one.T).astype(np.float32)
     apart = products[np.triu_indices(m, 1)]
-    spread = TOLERANCE * (apart.std() if apart.any() else 1.0)
+    spread = TOLERANCE * float(apart.std() if m > 1 else 0) or 1.0
     # A length is as uncertain as a product with a row of unit length.
     length_spread = spread / (np.median(lengths) or 1.0)
     length_costs = bounded_cost(
