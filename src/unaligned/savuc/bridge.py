@@ -78,6 +78,8 @@ class Bridge(NamedTuple):
             raise ValueError(f"No known pairs lead from view {i} to view {j}.")
         way = [j]
         while way[0] != i:
+            if len(way) == len(self.features):  # as only a forged file can have it
+                raise ValueError(f"The way from view {i} to view {j} does not end.")
             way.insert(0, int(self.before[i, way[0]]))
         return way
 

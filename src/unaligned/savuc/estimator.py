@@ -29,6 +29,14 @@ from unaligned.savuc.labels import (
     given_suspects,
     label_views,
 )
+from unaligned.savuc.shapes import (
+    FITTED,
+    STATE,
+    check_links,
+    shapes_of_bridge,
+    shapes_of_geometries,
+    shapes_of_space,
+)
 from unaligned.savuc.shared_space import SharedSpace, align_new_rows, find_space
 from unaligned.savuc.translation import fit_translation
 from unaligned.views import Views, check_new_rows, label
@@ -127,6 +135,9 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     """
 
     _accepts_unequal_rows = True
+    _tests_matches = True
+    _fitted_shapes: ClassVar[dict[str, Any]] = FITTED
+    _state_shapes: ClassVar[dict[str, Any]] = STATE
     _single_view_labels: list[Labels] | None
     _bridge: Bridge | None
     _bridged: tuple[int, ...]
@@ -228,6 +239,16 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         # Models saved before there was a bridge have none.
         if "_bridge" not in state:
             self._bridge, self._bridged = None, ()
+        elif self._bridge is not None:
+            check_links(self._bridge)
+
+    def _shapes(self) -> dict[str, Any]:
+        shapes = {**super()._shapes(), "_space": shapes_of_space(self._space)}
+        if "_geometries" in vars(self):  # which models saved before do not have
+            shapes["_geometries"] = shapes_of_geometries(range(self.n_views_))
+        if self._bridge is not None:
+            shapes["_bridge"] = shapes_of_bridge(self._bridge)
+        return shapes
 
     def _predict_rows(self, X: Any, view: int) -> Labels:
         return np.asarray(self._labellers[view].predict(X), dtype=np.intp)
@@ -279,6 +300,11 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
 
     def _matched_bridge(self) -> Bridge:
         """Learn a bridge from matches alone."""
+        if "_geometries" not in vars(self):
+            raise ValueError(
+                "This model was saved by an earlier version, which translated no rows. "
+                "Fit it again."
+            )
         nothing = [np.full(X.shape[0], -1, dtype=np.intp) for X in self._views]
         pairs = KnownPairs(nothing).with_found(self.alignment_)
         geometries = [
