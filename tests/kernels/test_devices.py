@@ -66,6 +66,20 @@ def test_errors_come_through():
             Cores(n_threads).map(fail, range(2))
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_check_can_end_all_pieces(n_threads):
+    done = []
+
+    def check():
+        if done:
+            raise TimeoutError
+
+    cores = Cores(n_threads, check)
+    with pytest.raises(TimeoutError):
+        cores.map(done.append, range(50))
+    assert len(done) <= n_threads
+
+
 def test_numpy_stays_as_it_is():
     X = np.ones((3, 2))
     assert Cores().put(X) is Cores().put_view(X) is on_host(X) is X

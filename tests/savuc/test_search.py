@@ -192,7 +192,7 @@ def test_views_are_narrow_where_they_have_few_directions_and_lengths():
     ):
         settings = replace(QUICK, n_leading=n_leading)
         assert PairSearch(*views, settings, Cores()).is_narrow() == expected
-    bare = one._replace(geometry=one.geometry._replace(lengths=np.empty(0)))
+    bare = replace(one, geometry=one.geometry._replace(lengths=np.empty(0)))
     assert not PairSearch(one, bare, settings, Cores()).is_narrow()
 
 

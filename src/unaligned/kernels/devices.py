@@ -98,6 +98,8 @@ class Cores:
     n_threads : int, optional
         Default: as many as BLAS would take. So those who hold BLAS to fewer threads,
         by environment variables or threadpoolctl, hold this, too.
+    check : callable, optional
+        Called before every piece of work; it may raise to end them all.
 
     Examples
     --------
@@ -105,7 +107,12 @@ class Cores:
     [32, 9]
     """
 
-    def __init__(self, n_threads: int | None = None) -> None:
+    def __init__(
+        self,
+        n_threads: int | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.check = check
         self._blas = ThreadpoolController().select(user_api="blas")
         of_blas = [library["num_threads"] for library in self._blas.info()]
         self.n_threads = n_threads or max(of_blas, default=1)
@@ -124,9 +131,14 @@ class Cores:
         self, function: Callable[..., Result], *arguments: Sequence[Any]
     ) -> list[Result]:
         """Do what the built-in ``map`` does, piece beside piece."""
+
+        def checked(*piece: Any) -> Result:
+            self.check()
+            return function(*piece)
+
         if self.n_threads == 1 or len(arguments[0]) == 1:
-            return list(map(function, *arguments))
-        return list(self._pool.map(function, *arguments))
+            return list(map(checked, *arguments))
+        return list(self._pool.map(checked, *arguments))
 
     def each(
         self, function: Callable[..., Result], *arguments: Sequence[Any]

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT, Milestone
+from unaligned.deadline import Deadline, TimeIsUp
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
 from unaligned.partitions.labeller import fit_labeller
@@ -42,6 +43,10 @@ from unaligned.savuc.translation import fit_translation
 from unaligned.views import Views, check_new_rows, label
 
 __all__ = ["SAVuC"]
+
+# Share of a time limit after which each stage ends. The last ones are cheap, and are
+# what a result cannot do without.
+TIME_FOR = {"number of clusters": 0.2, "alignment": 0.6, "bridge": 0.7, "labels": 0.9}
 
 Labels = NDArray[np.intp]
 
@@ -79,7 +84,10 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     effort : {"quick", "normal", "thorough"} or Settings, default="normal"
         How hard to search for the correspondence.
     time_limit : float, default=None
-        Seconds after which no further pair of views is tried.
+        Seconds that a fit may take. Half of them are for the search for the
+        correspondence, and views that it did not come to are not matched; then fewer
+        partitions are made of each view, where time is short. The least that is done
+        for a view takes up to a tenth of a second.
     checkpoint : path, default=None
         File that keeps a fit after every pair of views that was tried. The same fit
         goes on from it after a kill, to the same result; when done, it removes the
@@ -172,6 +180,18 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     def _memory_need(self, views: Views) -> float:
         return memory_need(views)
 
+    def _set_out(self, *arguments: Any) -> Any:
+        self._deadline = Deadline(self.time_limit)
+        return super()._set_out(*arguments)
+
+    def _count_clusters(self, views: Views, rng: np.random.RandomState) -> int:
+        if self.n_clusters != "auto":
+            return int(self.n_clusters)
+        from unaligned.selection.n_clusters import choose_n_clusters
+
+        until = self._deadline.at(TIME_FOR["number of clusters"])
+        return choose_n_clusters(views, rng, self.verbose, until)
+
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate | Milestone]:
@@ -192,14 +212,22 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         rng: np.random.RandomState,
         reached: dict[str, Any] | None = None,
     ) -> Iterator[Iterate | Milestone]:
-        settings = settings_of(self.effort)
-        problem = Problem(views, pairs, settings, self.time_limit, self.verbose)
+        settings, deadline = settings_of(self.effort), self.__dict__.pop("_deadline")
+        until = deadline.at(TIME_FOR["alignment"])
+        problem = Problem(views, pairs, settings, until, self.verbose)
         alignment, geometries = yield from align_steps(problem, rng, reached)
-        bridge = None
-        if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
-            bridge = fit_bridge(geometries, pairs.with_found(alignment), rng)
-            alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
-        labelled = label_views(views, pairs, alignment, bridge, self.n_clusters_, rng)
+        bridge, wanted = None, self.n_clusters_
+        try:
+            if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
+                until = deadline.at(TIME_FOR["bridge"])
+                known = pairs.with_found(alignment)
+                bridge = fit_bridge(geometries, known, rng, deadline=until)
+                alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
+            until = deadline.at(TIME_FOR["labels"])
+            labelled = label_views(views, pairs, alignment, bridge, wanted, rng, until)
+        except TimeIsUp:  # for a bridge: views that are not matched stand alone
+            bridge = None
+            labelled = label_views(views, pairs, alignment, None, wanted, rng, until)
         alignment = labelled.alignment
         matched, template = tuple(alignment.matched()), alignment.template
         space, embedding = find_space(geometries, alignment, matched, settings.ridge)

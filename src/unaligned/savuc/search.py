@@ -1,6 +1,8 @@
 """Search for the correspondence of two views: starts, refinement, test."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,12 +64,19 @@ N_REFINED = 2  # starts that are refined, the best after one soft cycle
 CERTAIN = 0.95  # trust from which no further search is made
 
 
-class SearchView(NamedTuple):
+@dataclass(frozen=True)
+class SearchView:
     """What the search uses of a view."""
 
     geometry: Geometry
     whitened: Array
-    sketch: Sketch
+    settings: Settings
+    rng: np.random.RandomState
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        """Made when it is first asked for: it costs most, and few may be needed."""
+        return sketch_view(self.geometry, self.settings, self.rng)
 
 
 class PairFit(NamedTuple):
@@ -85,9 +94,9 @@ class PairFit(NamedTuple):
 def prepare_view(
     geometry: Geometry, settings: Settings, rng: np.random.RandomState
 ) -> SearchView:
-    """Whiten a view, and sketch it."""
+    """Whiten a view; its sketch is drawn with the random numbers when needed."""
     whitened = whiten(geometry.points, settings.ridge)
-    return SearchView(geometry, whitened, sketch_view(geometry, settings, rng))
+    return SearchView(geometry, whitened, settings, rng)
 
 
 def search_pair(
