@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -213,6 +214,8 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         reached: dict[str, Any] | None = None,
     ) -> Iterator[Iterate | Milestone]:
         settings, deadline = settings_of(self.effort), self.__dict__.pop("_deadline")
+        # What is drawn for labels does not hang on what the search has drawn.
+        draw = deepcopy(rng if reached is None else reached["start"])
         until = deadline.at(TIME_FOR["alignment"])
         problem = Problem(views, pairs, settings, until, self.verbose)
         alignment, geometries = yield from align_steps(problem, rng, reached)
@@ -224,10 +227,10 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
                 bridge = fit_bridge(geometries, known, rng, deadline=until)
                 alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
             until = deadline.at(TIME_FOR["labels"])
-            labelled = label_views(views, pairs, alignment, bridge, wanted, rng, until)
+            labelled = label_views(views, pairs, alignment, bridge, wanted, draw, until)
         except TimeIsUp:  # for a bridge: views that are not matched stand alone
             bridge = None
-            labelled = label_views(views, pairs, alignment, None, wanted, rng, until)
+            labelled = label_views(views, pairs, alignment, None, wanted, draw, until)
         alignment = labelled.alignment
         matched, template = tuple(alignment.matched()), alignment.template
         space, embedding = find_space(geometries, alignment, matched, settings.ridge)

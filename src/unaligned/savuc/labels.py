@@ -52,6 +52,7 @@ def label_views(
     clustered alone. Where time is short, fewer partitions are made of each; for linked
     views there may be none, and `TimeIsUp` is raised.
     """
+    seed = rng.randint(np.iinfo(np.int32).max)
     labels: dict[int, Labels] = {}
     bridged = bridged_groups(alignment, bridge)
     if bridge is not None and bridged:
@@ -59,6 +60,14 @@ def label_views(
         joint = cluster_linked(bridge, n_clusters, _kmeans, rng, bridged, until)
         labels = {i: joint[i] for group in bridged for i in group}
     quality: dict[int, float] = {}
+
+    def cluster_alone(i: int) -> tuple[Labels, float]:
+        # The same random numbers for every view: what it gives alone hangs neither on
+        # the other views nor on their order.
+        draw = np.random.RandomState(seed)
+        until = deadline.part(1, of=len(views) - len(labels))
+        return cluster_view(views.arrays[i], n_clusters, draw, until)
+
     for group in [alignment, *alignment.others]:
         members = [i for i in group.matched() if i not in labels]
         together = clustered_together(group, members, n_clusters)
@@ -67,13 +76,11 @@ def label_views(
             labels |= label_together(views, group, together, n_clusters, rng, until)
         for i in members:
             if i not in labels and len(members) > 1:
-                until = deadline.part(1, of=len(views) - len(labels))
-                own, _ = cluster_view(views.arrays[i], n_clusters, rng, until)
+                own, _ = cluster_alone(i)
                 labels[i] = rename(own, labels.get(group.template, own), group, i)
-    for i, X in enumerate(views.arrays):
+    for i in range(len(views)):
         if i not in labels:
-            until = deadline.part(1, of=len(views) - len(labels))
-            labels[i], quality[i] = cluster_view(X, n_clusters, rng, until)
+            labels[i], quality[i] = cluster_alone(i)
     view_labels = [labels[i] for i in range(len(views))]
     for linked in bridged:
         alignment = with_classes(alignment, views, pairs, bridge, linked)
