@@ -16,9 +16,9 @@ from unaligned.kernels.blocks import row_blocks
 from unaligned.kernels.devices import Cores, HostRows, SparseRows, Torch, on_host
 
 
-def blas_threads():
+def blas_threads(kind="blas"):
     libraries = threadpool_info()
-    return {lib["num_threads"] for lib in libraries if lib["user_api"] == "blas"}
+    return {lib["num_threads"] for lib in libraries if lib["user_api"] == kind}
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -45,6 +45,9 @@ def test_without_blas_there_is_one_thread(monkeypatch):
         def info(self):
             return []
 
+        def limit(self, limits):
+            raise NotImplementedError
+
     monkeypatch.setattr(devices, "ThreadpoolController", NoLibrary)
     assert Cores().n_threads == 1
 
@@ -55,6 +58,21 @@ def test_blas_is_held_to_a_thread_while_busy():
         with cores.busy():
             assert cores.map(lambda _: blas_threads(), range(2)) == [{1}, {1}]
         assert blas_threads() == before
+
+
+def test_openmp_is_held_to_a_thread_in_every_thread():
+    with threadpool_limits(limits=2):
+        before, cores = blas_threads("openmp"), Cores(2)
+        meeting = threading.Barrier(2, timeout=30)  # or one might take both pieces
+
+        def seen(_):
+            meeting.wait()
+            return blas_threads("openmp")
+
+        with cores.busy():
+            assert blas_threads("openmp") == {1}
+            assert cores.map(seen, range(2)) == [{1}, {1}]
+        assert blas_threads("openmp") == before
 
 
 def test_errors_come_through():

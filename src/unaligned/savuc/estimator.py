@@ -4,12 +4,14 @@ import os
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
@@ -219,28 +221,44 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         until = deadline.at(TIME_FOR["alignment"])
         problem = Problem(views, pairs, settings, until, self.verbose)
         alignment, geometries = yield from align_steps(problem, rng, reached)
-        bridge, wanted = None, self.n_clusters_
+        state = self._label(problem, alignment, geometries, rng, draw, deadline)
+        yield Iterate(state, None, converged=True)
+
+    @threadpool_limits.wrap(limits=1)
+    def _label(
+        self,
+        problem: Problem,
+        alignment: Alignment,
+        geometries: list[Geometry],
+        rng: np.random.RandomState,
+        draw: np.random.RandomState,
+        deadline: Deadline,
+    ) -> State:
+        """Label aligned views, and find the space that they share."""
+        views, pairs, bridge = problem.views, problem.pairs, None
+        label_all = partial(label_views, views, pairs)
+        wanted, until = self.n_clusters_, deadline.at(TIME_FOR["labels"])
         try:
             if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
-                until = deadline.at(TIME_FOR["bridge"])
+                before = deadline.at(TIME_FOR["bridge"])
                 known = pairs.with_found(alignment)
-                bridge = fit_bridge(geometries, known, rng, deadline=until)
+                bridge = fit_bridge(geometries, known, rng, deadline=before)
                 alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
-            until = deadline.at(TIME_FOR["labels"])
-            labelled = label_views(views, pairs, alignment, bridge, wanted, draw, until)
+            labelled = label_all(alignment, bridge, wanted, draw, until)
         except TimeIsUp:  # for a bridge: views that are not matched stand alone
             bridge = None
-            labelled = label_views(views, pairs, alignment, None, wanted, draw, until)
+            labelled = label_all(alignment, None, wanted, draw, until)
         alignment = labelled.alignment
         matched, template = tuple(alignment.matched()), alignment.template
-        space, embedding = find_space(geometries, alignment, matched, settings.ridge)
+        ridge = problem.settings.ridge
+        space, embedding = find_space(geometries, alignment, matched, ridge)
         bridged = tuple(i for group in bridged_groups(alignment, bridge) for i in group)
         if bridge is not None and template in bridged:
             embedding = joint_coordinates(bridge)[template]
         bare = [geometry.without_rows() for geometry in geometries]
-        state = State(labelled, space, embedding, bridge, bridged, bare)
-        yield Iterate(state, None, converged=True)
+        return State(labelled, space, embedding, bridge, bridged, bare)
 
+    @threadpool_limits.wrap(limits=1)
     def _describe(
         self, state: State, views: Views, pairs: KnownPairs, seed: int
     ) -> dict[str, Any]:
