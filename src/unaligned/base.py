@@ -60,6 +60,9 @@ class ViewClusterer(
 
     _accepts_sparse = True
     _accepts_unequal_rows = False
+    # Threads of BLAS and OpenMP during a fit: one where products are small, and threads
+    # would wait for each other longer than they compute. None: it holds them itself.
+    _n_threads: ClassVar[int | None] = None
     _tests_matches = False  # whether its alignment comes with verdicts of its own
 
     # Shapes of what is read from files, see `unaligned.shapes`.
@@ -96,7 +99,10 @@ class ViewClusterer(
 
         max_iter = getattr(self, "max_iter", 1)
         progress = FitProgress(self, Xs, max_iter)
-        with FitCheckpoint(self, views, given) as checkpoint:
+        with (
+            threadpool_limits(limits=self._n_threads),
+            FitCheckpoint(self, views, given) as checkpoint,
+        ):
             course, solver = self._set_out(views, given, checkpoint.read())
             pairs = KnownPairs(course.identities, given, course.found)
             objectives = list(course.objectives)
