@@ -19,7 +19,9 @@ from unaligned.estimators import ESTIMATORS
 
 N = 80
 ALIKE = 0.95
-FEW = settings(max_examples=2, deadline=None, derandomize=True)
+# A fit takes a second; more examples were tried once.
+ONE = settings(max_examples=1, deadline=None, derandomize=True)
+TWO = settings(ONE, max_examples=2)
 SEEDS = st.integers(0, 10**6)
 # Networks, and factors, start from random numbers for every column.
 BY_COLUMN = ("PVC", "MvCLN", "CMVNMF")
@@ -60,7 +62,7 @@ def assert_alike(found, expected, orders=None, places=(0, 1, 2)):
     assert len(pairs & others) >= ALIKE * len(pairs | others)
 
 
-@FEW
+@TWO
 @given(seed=SEEDS)
 def test_the_order_of_rows_does_not_matter(expected, seed):
     draw = np.random.RandomState(seed)
@@ -69,7 +71,7 @@ def test_the_order_of_rows_does_not_matter(expected, seed):
     assert_alike(found, expected, orders)
 
 
-@FEW
+@ONE
 @given(seed=SEEDS)
 def test_the_order_of_columns_does_not_matter(expected, seed):
     draw = np.random.RandomState(seed)
@@ -77,18 +79,22 @@ def test_the_order_of_columns_does_not_matter(expected, seed):
     assert_alike(found, expected)
 
 
-@FEW
+@ONE
 @given(scales=st.tuples(*[st.floats(1e-6, 1e6)] * 3))
 def test_scales_of_views_do_not_matter(expected, scales):
     found = fit([scale * X for X, scale in zip(views(), scales, strict=True)])
     assert_alike(found, expected)
 
 
-@FEW
-@given(places=st.permutations(range(3)))
+@TWO
+@given(places=st.permutations(range(3)).filter(lambda places: places != [0, 1, 2]))
 def test_the_order_of_views_does_not_matter(expected, places):
     Xs = views()
-    assert_alike(fit([Xs[j] for j in places]), expected, places=places)
+    found = fit([Xs[j] for j in places])
+    assert_alike(found, expected, places=places)
+    # What a view gives alone hangs on no other view, even where it has no clusters.
+    alone = found.view_labels_[places.index(2)]
+    np.testing.assert_array_equal(alone, expected.view_labels_[2])
 
 
 def test_a_power_of_two_does_not_even_change_rounding(expected):
@@ -96,13 +102,6 @@ def test_a_power_of_two_does_not_even_change_rounding(expected):
     for one, other in zip(found.view_labels_, expected.view_labels_, strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(found.alignment_.trust, expected.alignment_.trust)
-
-
-def test_what_a_view_gives_alone_hangs_on_no_other_view(expected):
-    """Not even where it has no clusters."""
-    one, other, alone = views()
-    found = fit([alone, other[:, ::-1], one])
-    np.testing.assert_array_equal(found.view_labels_[0], expected.view_labels_[2])
 
 
 @pytest.mark.parametrize("cls", OTHERS, ids=lambda cls: cls.__name__)
