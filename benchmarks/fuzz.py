@@ -8,6 +8,7 @@ import argparse
 import faulthandler
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -70,7 +71,7 @@ def small_model(name: str) -> Any:
 
 def questions(model: Any, Xs: list[Any]) -> Iterator[Callable[[], Any]]:
     """Everything that can be asked of a fitted model, and rests on its parts."""
-    yield lambda: repr(model)
+    yield lambda: re.sub(" at 0x\\w+", "", repr(model))
     if not hasattr(model, "labels_"):
         return
     for i, X in enumerate(Xs):
@@ -79,6 +80,8 @@ def questions(model: Any, Xs: list[Any]) -> Iterator[Callable[[], Any]]:
                 yield lambda i=i, X=X, method=method: getattr(model, method)(X, i)
     if hasattr(type(model), "align_new"):
         yield lambda: repr(model.align_new(dict(enumerate(Xs))))
+    if hasattr(type(model), "translate"):
+        yield lambda: model.translate(Xs[0], 0, 1, return_std=True)
     yield lambda: model.labels_
     yield lambda: model.alignment_.pairs(0, 1)
     yield lambda: list(model.alignment_.trusted_pairs().values())

@@ -13,7 +13,7 @@ from tests.conftest import make_blobs
 from tests.torture.forging import networks
 from unaligned import PAVuC, SAVuC
 from unaligned.baselines._deep import FrozenEncoder, Scaling
-from unaligned.restored import check_random_numbers, check_shapes
+from unaligned.restored import check_random_numbers
 
 
 def state_of(seed=0):
@@ -175,6 +175,71 @@ def test_a_record_without_numbers_is_refused(tmp_path):
         unaligned.load(path)
 
 
+@pytest.fixture(scope="module")
+def bridged():
+    """Views that known pairs link, and one that stands alone."""
+    Xs = make_blobs(n=40)[0]
+    known = {(0, 1): [[i, i] for i in range(20)]}
+    model = SAVuC(2, effort="quick", random_state=0).fit(Xs, aligned=known)
+    assert model._bridge is not None
+    return model
+
+
+def spoil_space(**parts):
+    return lambda m: vars(m).update(_space=m._space._replace(**parts))
+
+
+def spoil_bridge(**parts):
+    return lambda m: vars(m).update(_bridge=m._bridge._replace(**parts))
+
+
+def spoil_places(field, value):
+    def change(m):
+        places = {i: p._replace(**{field: value}) for i, p in m._space.places.items()}
+        m._space = m._space._replace(places=places)
+
+    return change
+
+
+def spoil_link(**parts):
+    def change(m):
+        links = {key: link._replace(**parts) for key, link in m._bridge.links.items()}
+        m._bridge = m._bridge._replace(links=links)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (spoil(_space=7), "no attribute 'places'"),
+        (spoil_places("spread", np.ones(99)), "spread has the shape"),
+        (spoil_places("spread", np.array(["x"])), "spread is no array"),
+        (spoil_places("geometry", ()), "mean is missing"),
+        (spoil(_views=[np.ones((3, 3))] * 3), "_views has the shape"),
+        (spoil(embedding_=np.ones(3)), "embedding_ is no array"),
+        (spoil(_geometries=[]), "0 is missing"),
+        (spoil_bridge(before=np.full((3, 3), -1)), "does not end|view"),
+        (spoil_bridge(before=np.full((3, 3), 9)), "damaged"),
+        (spoil_bridge(features=[]), "has the shape|damaged"),
+        (spoil_link(rows=(np.full(20, 99),) * 2), "rows beyond those of view 0"),
+        (spoil_link(weights=np.ones(3)), "has the shape"),
+        (spoil_link(there=None), "slopes is missing|damaged"),
+    ],
+)
+def test_parts_of_a_bridge_that_do_not_fit_are_refused(
+    bridged, tmp_path, change, complaint
+):
+    path = tmp_path / "a.model"
+    bridged.save(path)
+    spoilt = unaligned.load(path)
+    change(spoilt)
+    spoilt.save(path)
+    with pytest.raises(ValueError, match=complaint) as error:
+        unaligned.load(path)
+    assert str(path) in str(error.value)
+
+
 def test_trust_may_be_untold(model, tmp_path):
     path = tmp_path / "a.model"
     model.save(path)
@@ -182,15 +247,6 @@ def test_trust_may_be_untold(model, tmp_path):
     untold.alignment_.trust[1] = np.nan
     untold.save(path)
     assert np.isnan(unaligned.load(path).alignment_.trust[1])
-
-
-def test_words_stand_for_one_length():
-    sizes = {"v": 2, "d0": 3, "d1": 4}
-    parts = {"Q": [np.ones((3, 2)), np.ones((4, 2))], "A": np.ones((5, 2))}
-    check_shapes(parts, {"Q": ["d l"], "A": "m l"}, sizes)
-    assert (sizes["l"], sizes["m"]) == (2, 5)
-    with pytest.raises(ValueError, match=r"A has the shape \(5, 2\)"):
-        check_shapes(parts, {"A": "l l"}, sizes)
 
 
 def test_networks_come_back_and_must_fit(tmp_path):

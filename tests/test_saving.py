@@ -15,6 +15,7 @@ from scipy import sparse
 
 import unaligned
 from tests.conftest import ROOT, make_blobs
+from tests.torture.forging import members_of, write_members
 from unaligned import PAVuC, SAVuC, baselines, saving
 from unaligned.baselines import CMVNMF, LMVSC
 
@@ -181,11 +182,29 @@ def test_a_file_of_the_first_format_still_loads():
     again = PAVuC(3, max_iter=3, n_init=1, random_state=0).fit(Xs)
     assert_same(back.get_params(), again.get_params())
     np.testing.assert_array_equal(back.predict(Xs[0]), again.predict(Xs[0]))
-    # It was saved before there were verdicts: they follow from its trust.
-    assert back.alignment_.verdict == [
-        "objects" if trust >= 0.5 else "none" for trust in back.alignment_.trust
-    ]
-    assert back.alignment_.known.sum() == 1
+    # It was saved before there were verdicts.
+    assert back.alignment_.verdict == again.alignment_.verdict
+    assert_same(back.alignment_.known, again.alignment_.known)
+
+
+@pytest.mark.parametrize("cls", [PAVuC, LMVSC])
+def test_known_pairs_are_no_test_in_models_saved_before(cls, tmp_path, blobs):
+    path = tmp_path / "fit.model"
+    model = cls(3, random_state=0).fit(blobs[0], aligned=40)
+    shares = model.alignment_.known  # what was called trust
+    model.alignment_ = dataclasses.replace(model.alignment_, trust=shares)
+    model.save(path)
+    members = members_of(path)
+    manifest = json.loads(members["manifest.json"])
+    record = manifest["model"]["estimator"]["fitted"]["alignment_"]["record"]
+    for later in ("verdict", "basis", "known", "suspects"):
+        del record["fields"][later]
+    write_members(path, members | {"manifest.json": json.dumps(manifest)})
+    back = unaligned.load(path).alignment_
+    expected = ["objects" if i == model.template_ else "untested" for i in range(3)]
+    assert back.verdict == expected
+    assert np.isnan(back.trust).sum() == 2
+    np.testing.assert_array_equal(back.known, shares)
 
 
 def test_a_verdict_and_what_goes_with_it_come_back(tmp_path, blobs):
@@ -207,6 +226,8 @@ def test_a_savuc_with_records_that_have_changed_since_still_loads(tmp_path):
     Xs, _ = make_blobs()
     back = unaligned.load(GOLDEN.with_name("savuc_format1.model"))
     again = round_trip(back, tmp_path)
+    with pytest.raises(ValueError, match=r"saved by an earlier version.*Fit it again"):
+        back.translate(Xs[0], 0, 1)
     for i, X in enumerate(Xs):
         np.testing.assert_array_equal(back.predict(X, view=i), back.view_labels_[i])
         np.testing.assert_array_equal(again.predict(X, view=i), back.view_labels_[i])

@@ -19,6 +19,7 @@ from unaligned import PAVuC, SAVuC
 from unaligned.alignment import Alignment
 from unaligned.baselines import LMVSC
 from unaligned.datasets import unalign
+from unaligned.deadline import Deadline
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.features import view_features
@@ -33,7 +34,7 @@ from unaligned.selection import (
 )
 from unaligned.selection.checkpoint import Checkpoint
 from unaligned.selection.criteria import draw_rows, pairs_among, vouched_views
-from unaligned.selection.n_clusters import numbers_to_try
+from unaligned.selection.n_clusters import choose_n_clusters, numbers_to_try
 from unaligned.views import check_views
 
 # predictability
@@ -219,6 +220,16 @@ def test_a_view_of_few_different_rows_has_no_more_clusters_than_those():
     assert (choice.scores[2:] == 0).all()
     Xs, _ = make_blobs(n=90, k=4, widths=(8,), spread=0.2)
     assert select_n_clusters([np.ones((90, 2)), Xs[0]], range(2, 7)).view == 1
+
+
+def test_where_no_time_is_left_the_first_view_decides(capsys):
+    Xs, _ = make_blobs(n=150, k=4, widths=(8, 9, 7), spread=0.2)
+    views = check_views(Xs)
+    rng = np.random.RandomState(0)
+    assert choose_n_clusters(views, rng, verbose=1, deadline=Deadline(0)) == 4
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 1
+    assert told[0].startswith("[n_clusters] view 0, score by number: 2: ")
 
 
 def test_one_row_is_not_enough():

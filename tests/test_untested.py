@@ -3,7 +3,7 @@ import pytest
 
 from unaligned import Alignment
 from unaligned.known_pairs import check_aligned
-from unaligned.untested import untested_alignment
+from unaligned.untested import untested_alignment, with_verdicts
 from unaligned.views import check_views
 
 N = 6
@@ -60,3 +60,12 @@ def test_what_align_found_keeps_its_verdict(template):
     expected = np.where(np.arange(N) == 2, 1, np.where(np.arange(N) == 4, 1, sure))
     np.testing.assert_allclose(found.confidence[other][at], expected, rtol=1e-6)
     assert found.confidence[other][at[4]] < 1 == found.confidence[other][at[2]]
+
+
+def test_trust_of_before_was_the_share_of_known_pairs():
+    before = Alignment(1, ROWS, SURE, np.array([0.7, 1, 0, 0.2]))
+    now = with_verdicts(before)
+    assert now.verdict == ["untested", "objects", "untested", "untested"]
+    np.testing.assert_array_equal(now.trust, [np.nan, 1, np.nan, np.nan])
+    np.testing.assert_array_equal(now.known, [0.7, 1, 0, 0.2])
+    assert with_verdicts(now) is now

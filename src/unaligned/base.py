@@ -17,11 +17,13 @@ from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from unaligned.alignment import Alignment
 from unaligned.checkpoints import Course, FitCheckpoint, Milestone, digest
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.progress import CallbackSupportMixin, FitProgress
 from unaligned.saving import SavingMixin
+from unaligned.untested import with_verdicts
 from unaligned.views import Views, check_n_clusters, check_new_rows, check_views
 
 __all__ = [
@@ -58,8 +60,12 @@ class ViewClusterer(
 
     _accepts_sparse = True
     _accepts_unequal_rows = False
+    # Threads of BLAS and OpenMP during a fit: one where products are small, and threads
+    # would wait for each other longer than they compute. None: it holds them itself.
+    _n_threads: ClassVar[int | None] = None
+    _tests_matches = False  # whether its alignment comes with verdicts of its own
 
-    # Shapes of what is read from files, see `unaligned.restored`.
+    # Shapes of what is read from files, see `unaligned.shapes`.
     _fitted_shapes: ClassVar[dict[str, Any]] = {}
     _state_shapes: ClassVar[dict[str, Any]] = {}
 
@@ -93,7 +99,10 @@ class ViewClusterer(
 
         max_iter = getattr(self, "max_iter", 1)
         progress = FitProgress(self, Xs, max_iter)
-        with FitCheckpoint(self, views, given) as checkpoint:
+        with (
+            threadpool_limits(limits=self._n_threads),
+            FitCheckpoint(self, views, given) as checkpoint,
+        ):
             course, solver = self._set_out(views, given, checkpoint.read())
             pairs = KnownPairs(course.identities, given, course.found)
             objectives = list(course.objectives)
@@ -152,6 +161,16 @@ class ViewClusterer(
         pairs = self._learn_pairs(views, pairs, rng)
         course = Course(seed, self.n_clusters_, pairs.identities, pairs.found)
         return course, self._iterate(views, pairs, rng)
+
+    def _shapes(self) -> dict[str, Any]:
+        """Shapes of all that is read from a file."""
+        return self._fitted_shapes
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        super()._restore_state(state)
+        alignment = state.get("alignment_")
+        if isinstance(alignment, Alignment) and not self._tests_matches:
+            self.alignment_ = with_verdicts(alignment)
 
     def _ask_for_memory(self, views: Views) -> None:
         """Refuse a fit for which there is not enough memory before it takes any."""

@@ -23,6 +23,7 @@ from unaligned.plain_files import check_plain
 from unaligned.progress import say
 from unaligned.restored import check_course
 from unaligned.saving import read_whole, write_whole
+from unaligned.shapes import MissingPart
 from unaligned.views import Views, label
 
 __all__ = ["CHECKPOINT", "Course", "FitCheckpoint", "digest"]
@@ -103,12 +104,16 @@ class FitCheckpoint:
         if not self.path.exists():
             return None
         content = read_whole(self.path, "checkpoint", dict)
+        if "identity" not in content:
+            raise self._damaged("it does not say of which fit it is")
         if set(content) != {"identity", *Course._fields}:
-            raise self._damaged("it holds other parts")
+            raise self._of_another_version("it holds other parts")
         self._compare(content.pop("identity"))
         course = Course(**content)
         try:
             check_course(course, self.estimator, self._views)
+        except MissingPart as error:
+            raise self._of_another_version(str(error)) from error
         except Exception as error:  # a file can hold anything
             raise self._damaged(str(error)) from error
         most = getattr(self.estimator, "max_iter", 1)
@@ -129,6 +134,12 @@ class FitCheckpoint:
         return ValueError(
             f"{self.path} is damaged: {why}. Delete it to start anew, or name another "
             "file as checkpoint."
+        )
+
+    def _of_another_version(self, why: str) -> ValueError:
+        return ValueError(
+            f"{self.path} is of another version of unaligned: {why}. Go on with the "
+            "version that wrote it, or delete it to start anew."
         )
 
     def _compare(self, identity: Any) -> None:

@@ -68,7 +68,13 @@ RENEWED = {
     ("Labeller", "portrait"): ("unaligned.partitions.legacy", "renew_labeller"),
 }
 # What scikit-learn hangs on estimators, and what belongs to a session, not to a model.
-NOT_SAVED = ("_skl_callbacks", "_callback_", "_parent_callback_", "_metadata_request")
+NOT_SAVED = (
+    "_skl_callbacks",
+    "_callback_",
+    "_parent_callback_",
+    "_metadata_request",
+    "_deadline",
+)
 
 
 class SavingMixin:

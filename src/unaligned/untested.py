@@ -1,5 +1,7 @@
 """The alignment of a method that cannot test its own matches."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,7 +9,7 @@ from unaligned.alignment import Alignment
 from unaligned.known_pairs import KnownPairs
 from unaligned.views import Views
 
-__all__ = ["untested_alignment"]
+__all__ = ["untested_alignment", "with_verdicts"]
 
 Indices = NDArray[np.intp]
 Confidence = NDArray[np.float64]
@@ -66,6 +68,23 @@ def untested_alignment(
         verdict=verdict,
         basis=basis,
         known=known,
+    )
+
+
+def with_verdicts(alignment: Alignment) -> Alignment:
+    """Renew an alignment that was saved before there were verdicts.
+
+    The share of known pairs was its trust then; pairs that `align` had found before the
+    method began counted as known.
+    """
+    if "verdict" in vars(alignment):
+        return alignment
+    is_template = np.arange(alignment.n_views) == alignment.template
+    return replace(
+        alignment,
+        trust=np.where(is_template, 1.0, np.nan),
+        verdict=np.where(is_template, "objects", "untested").tolist(),
+        known=np.where(is_template, 1.0, alignment.trust),
     )
 
 

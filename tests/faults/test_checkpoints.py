@@ -134,7 +134,7 @@ def test_an_alignment_goes_on_to_the_same_answer(
     path, killed_after, monkeypatch, capsys
 ):
     """Known pairs make groups of two and three views; the fourth is refused."""
-    known = {(0, 1): [[i, i] for i in range(50)], (0, 3): [[i, i] for i in range(40)]}
+    known = {(0, 1): [[i, i] for i in range(60)], (0, 3): [[i, i] for i in range(40)]}
     monkeypatch.setattr(recipes, "N_STARTS", 1)
     tried = []
 
@@ -158,6 +158,7 @@ def test_an_alignment_goes_on_to_the_same_answer(
     told = capsys.readouterr().out
     assert f"[SAVuC] goes on after what was done, from {path}" in told
     assert tried == whole  # none was tried twice
+    assert any(len(one) > 1 for one, _ in whole)  # a group was searched, too
     assert_same(model, expected)
     assert_array_equal(model.alignment_.trust, expected.alignment_.trust)
     assert list(path.parent.iterdir()) == []
@@ -261,6 +262,27 @@ def test_the_checkpoint_of_another_version_is_refused(path, killed_after, monkey
         PAVuC(3, **SETTINGS, checkpoint=path).fit(blobs())
 
 
+@pytest.mark.parametrize(
+    ("cls", "part"), [(PAVuC, "anchors"), (VuCG, "memberships"), (SAVuC, "start")]
+)
+def test_a_checkpoint_without_what_came_later_is_of_an_earlier_version(
+    path, killed_after, cls, part
+):
+    def fit():
+        few = {"effort": "quick"} if cls is SAVuC else SETTINGS
+        return cls(3, **few | {"random_state": 0}, checkpoint=path).fit(blobs())
+
+    killed_after(1, fit)
+    content = read_whole(path, "checkpoint", dict)
+    without = {name: x for name, x in content["state"].items() if name != part}
+    earlier = content | {"state": without}, {**content}
+    del earlier[1]["found"]
+    for before in earlier:
+        write_whole(path, "checkpoint", before)
+        with pytest.raises(ValueError, match=r"another version.*Go on with"):
+            fit()
+
+
 def test_other_files_are_refused_and_left_alone(path, killed_after):
     model = PAVuC(3, **SETTINGS, checkpoint=path)
     path.write_text("mine")
@@ -270,7 +292,7 @@ def test_other_files_are_refused_and_left_alone(path, killed_after):
     PAVuC(3, **SETTINGS).fit(blobs()).save(path)
     with pytest.raises(ValueError, match="it holds a 'unaligned model'"):
         model.fit(blobs())
-    write_whole(path, "checkpoint", {"identity": {}})
+    write_whole(path, "checkpoint", {"n_iter": 1})
     with pytest.raises(ValueError, match="is damaged"):
         model.fit(blobs())
     path.unlink()

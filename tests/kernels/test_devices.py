@@ -16,9 +16,9 @@ from unaligned.kernels.blocks import row_blocks
 from unaligned.kernels.devices import Cores, HostRows, SparseRows, Torch, on_host
 
 
-def blas_threads():
+def blas_threads(kind="blas"):
     libraries = threadpool_info()
-    return {lib["num_threads"] for lib in libraries if lib["user_api"] == "blas"}
+    return {lib["num_threads"] for lib in libraries if lib["user_api"] == kind}
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -45,6 +45,9 @@ def test_without_blas_there_is_one_thread(monkeypatch):
         def info(self):
             return []
 
+        def limit(self, limits):
+            raise NotImplementedError
+
     monkeypatch.setattr(devices, "ThreadpoolController", NoLibrary)
     assert Cores().n_threads == 1
 
@@ -57,6 +60,21 @@ def test_blas_is_held_to_a_thread_while_busy():
         assert blas_threads() == before
 
 
+def test_openmp_is_held_to_a_thread_in_every_thread():
+    with threadpool_limits(limits=2):
+        before, cores = blas_threads("openmp"), Cores(2)
+        meeting = threading.Barrier(2, timeout=30)  # or one might take both pieces
+
+        def seen(_):
+            meeting.wait()
+            return blas_threads("openmp")
+
+        with cores.busy():
+            assert blas_threads("openmp") == {1}
+            assert cores.map(seen, range(2)) == [{1}, {1}]
+        assert blas_threads("openmp") == before
+
+
 def test_errors_come_through():
     def fail(_):
         raise ValueError("this one")
@@ -64,6 +82,20 @@ def test_errors_come_through():
     for n_threads in (1, 2):
         with pytest.raises(ValueError, match="this one"):
             Cores(n_threads).map(fail, range(2))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_check_can_end_all_pieces(n_threads):
+    done = []
+
+    def check():
+        if done:
+            raise TimeoutError
+
+    cores = Cores(n_threads, check)
+    with pytest.raises(TimeoutError):
+        cores.map(done.append, range(50))
+    assert len(done) <= n_threads
 
 
 def test_numpy_stays_as_it_is():

@@ -2,15 +2,20 @@ import base64
 import hashlib
 import json
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
-from itertools import combinations
+from importlib.resources import files
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from made_findings import EVIL, N, make_findings
 
+from tests.cli.test_cluster import BEFORE, SIGNS
 from unaligned.alignment import Alignment
+from unaligned.cli._outputs import spreadsheet_cell
 from unaligned.report import render
 from unaligned.report.page import _part
 from unaligned.report.payload import pack_array, to_json
@@ -269,3 +274,17 @@ def test_known_pairs_to_check_are_listed_by_their_ids():
     assert "rna=1+1<b>atac</b>3" in text.replace(" ", "").replace("cell", "")
     assert "The first 100 of 120." in text
     assert "to check" not in Page(render(make_findings())).text
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_the_page_writes_no_formula_either():
+    """Cells of the downloaded table are those that the commands write."""
+    texts = [f"{b}{s}1" for b, s in product(["", *BEFORE], [*SIGNS, "cell-", "'="])]
+    script = (files("unaligned.report") / "page" / "table.js").read_text("utf-8")
+    function = re.search(r"^function csvCell.*?^}", script, re.S | re.M).group()
+    code = f"{function}\nconsole.log(JSON.stringify({json.dumps(texts)}.map(csvCell)))"
+    run = subprocess.run(
+        ["node", "-e", code], capture_output=True, encoding="utf-8", check=True
+    )
+    cells = [cell.strip('"') for cell in json.loads(run.stdout)]  # of a cell with lines
+    assert cells == [spreadsheet_cell(text) for text in texts]

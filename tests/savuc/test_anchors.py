@@ -14,9 +14,9 @@ from unaligned.savuc.anchors import (
     ranks,
     row_distances,
     single_rows,
-    sketch_view,
 )
 from unaligned.savuc.geometry import read_geometry
+from unaligned.savuc.starts import prepare_view
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_a_sketch_draws_rows_once_and_as_many_as_it_may():
     geometry = read_geometry(measured_views(90)[0], QUICK.n_directions, rng())
     for n_sketched in (40, 90, 1000):
         settings = replace(QUICK, n_sketched=n_sketched)
-        sketch = sketch_view(geometry, settings, rng())
+        sketch = prepare_view(geometry, settings, rng()).sketch
         size = min(n_sketched, 90)
         assert len(np.unique(sketch.rows)) == len(sketch.rows) == size
         assert sketch.distances.shape == (size, size)

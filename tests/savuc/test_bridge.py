@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.metrics import roc_auc_score
 
 from unaligned.datasets import load_digits_views, unalign
+from unaligned.deadline import Deadline, TimeIsUp
 from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import clustering_accuracy
@@ -356,6 +357,19 @@ def test_all_rows_of_all_views_have_one_naming():
         clustering_accuracy(y, np.concatenate(found)) for found in (labels, apart)
     )
     assert named > 0.6 > unnamed + 0.1
+
+
+@pytest.mark.parametrize("n_steps", [0, 3, 6])
+def test_a_bridge_for_which_there_is_no_time_is_given_up(n_steps):
+    Xs, _ = clusters(60)
+    times = iter(range(100))
+    with pytest.raises(TimeIsUp):
+        bridge_of(Xs, 20, deadline=Deadline(n_steps, lambda: next(times)))
+    bridge, _ = bridge_of(Xs, 20, deadline=Deadline(1e9))
+    times = iter(range(100))
+    deadline = Deadline(n_steps, lambda: next(times))
+    with pytest.raises(TimeIsUp):
+        cluster_linked(bridge, 3, kmeans, rng(), deadline=deadline)
 
 
 def test_views_alone_have_clusters_of_their_own():

@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
+from unaligned.deadline import Deadline
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.features import view_features
 from unaligned.partitions.scores import draw_halves, information, predictability
@@ -238,3 +239,23 @@ def test_clusters_that_differ_in_length_are_found():
     y = np.arange(150) % 3
     X = np.diag([1.0, 3, 9])[y] + 0.1 * rng().normal(size=(150, 3))
     assert clustering_accuracy(y, cluster_view(X, 3, rng())[0]) == 1
+
+
+def test_where_no_time_is_left_a_recipe_stands_for_all():
+    Xs, y = make_blobs(n=120)
+    labels, quality = cluster_view(Xs[0], 3, rng(), Deadline(0))
+    assert clustering_accuracy(y, labels) == 1
+    assert quality > 0.5
+    assert clustering_accuracy(y, fuse_views(Xs, 3, rng(), deadline=Deadline(0))) == 1
+
+
+def test_partitions_that_could_not_be_scored_do_not_count(monkeypatch):
+    Xs, _ = make_blobs(n=120)
+    scored, kept = [], []
+    monkeypatch.setattr(module, "joint_score", lambda *_: scored.append(1) or 1.0)
+    monkeypatch.setattr(
+        module, "consensus", lambda pool, *_: kept.append(len(pool)) or pool[0]
+    )
+    deadline = Deadline(4, lambda: len(scored))
+    fuse_views(Xs, 3, rng(), deadline=deadline)
+    assert (len(scored), kept) == (4, [4])

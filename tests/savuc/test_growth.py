@@ -7,13 +7,16 @@ from related_views import QUICK, measured_views, search_view, shuffled_columns
 
 from unaligned.alignment import TRUSTED
 from unaligned.checkpoints import Milestone
+from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.devices import result_of
 from unaligned.known_pairs import check_aligned
 from unaligned.savuc.config import EFFORTS
 from unaligned.savuc.groups import Group, alone, join_views
 from unaligned.savuc.growth import (
+    SHARE_OF_SEARCH,
     Problem,
     State,
+    complete_groups,
     first_state,
     grow_groups,
     next_candidate,
@@ -205,13 +208,60 @@ def test_growth_goes_on_from_every_milestone_to_the_same_end():
                 np.testing.assert_array_equal(ours.confidence[i], theirs.confidence[i])
 
 
-def test_a_time_limit_ends_the_search_after_the_first_pair(capsys):
+@pytest.mark.parametrize("n_pairs", [0, 1, 2])
+def test_a_deadline_ends_the_search(n_pairs, capsys):
+    """The time is up after so many pairs, by a clock that counts them."""
     Xs, _ = shuffled_three(60)
-    problem = problem_of(Xs, time_limit=1e-9, verbose=1)
-    assert len([*grow_groups(problem, rng())]) == 1
+    milestones = []
+    deadline = Deadline(n_pairs / SHARE_OF_SEARCH, lambda: len(milestones))
+    problem = problem_of(Xs, deadline=deadline, verbose=1)
+    for milestone in grow_groups(problem, rng()):
+        milestones.append(milestone)
+    assert len(milestones) == n_pairs
     lines = capsys.readouterr().out.splitlines()
-    assert all(line.startswith("[align] views 0 and 1: ") for line in lines)
-    assert "trust" in lines[-1]
+    assert len({line.split(":")[0] for line in lines}) == n_pairs
+
+
+def test_a_pair_that_is_not_finished_in_time_counts_for_nothing():
+    Xs, _ = shuffled_three(60)
+    calls = []
+    deadline = Deadline(25 / SHARE_OF_SEARCH, lambda: calls.append(1) or len(calls))
+    grown = result_of(grow_groups(problem_of(Xs, deadline=deadline), rng()))
+    assert len(calls) > 25  # in the midst of the first search
+    assert {len(group.views) for group in grown.groups} == {1}
+    assert (grown.best == 0).all()
+
+
+def test_a_deadline_that_is_met_changes_nothing():
+    Xs = measured_views(60, (24, 30))
+    grown = [
+        result_of(grow_groups(problem_of(Xs, deadline=deadline), rng()))
+        for deadline in (Deadline(1e9), NEVER)
+    ]
+    np.testing.assert_array_equal(*(found.best for found in grown))
+    for one, other in zip(*(found.groups for found in grown), strict=True):
+        assert one.views == other.views
+        for i in one.views:
+            np.testing.assert_array_equal(one.rows[i], other.rows[i])
+
+
+def test_groups_that_cannot_be_completed_in_time_stay_as_they_are(monkeypatch):
+    Xs = measured_views(80, (24, 30, 26))
+    search_views = [search_view(X) for X in Xs]
+    drawn = np.arange(0, 80, 2)
+    rows = dict.fromkeys(range(3), drawn)
+    joined = join_views((0, 1, 2), rows, search_views, QUICK)
+    sure = {i: np.full(40, 0.5) for i in range(3)}
+    group = Group((0, 1, 2), rows, sure, dict.fromkeys(range(3), 0.9), joined)
+    state = State([group], rng(), best=np.zeros(3))
+    (found,) = complete_groups(
+        state, problem_of(Xs, deadline=Deadline(0)), search_views
+    )
+    np.testing.assert_array_equal(found.rows[0], np.arange(80))
+    for i in (1, 2):
+        np.testing.assert_array_equal(found.rows[i][drawn], drawn)
+        assert (found.rows[i][1::2] == -1).all()
+        np.testing.assert_array_equal(found.confidence[i], np.tile([0.5, 0], 40))
 
 
 def test_lines_name_the_views_of_groups(capsys):

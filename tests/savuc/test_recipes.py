@@ -8,6 +8,7 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.cross_decomposition import CCA
 from sklearn.metrics import adjusted_rand_score
 
+from unaligned.deadline import Deadline
 from unaligned.kernels.scaling import unit_rows
 from unaligned.partitions.features import nearest_rows, view_features
 from unaligned.partitions.kmeans import kmeans
@@ -116,6 +117,17 @@ def test_the_pool_has_a_partition_for_every_space_and_recipe():
     pool = make_partitions(spaces, 3, rng())
     assert len(pool) == 6 * len(RECIPES)
     assert min(adjusted_rand_score(y, labels) for labels in pool) > 0.3
+
+
+def test_the_pool_ends_when_the_time_is_up():
+    X, _ = blobs(spread=0.3)
+    spaces, times = view_spaces(view_features(X)), iter(range(100))
+    pool = make_partitions(spaces, 3, rng(), Deadline(3, lambda: next(times)))
+    whole = make_partitions(spaces, 3, rng())
+    assert len(pool) == 3
+    for some, all_of_them in zip(pool, whole, strict=False):
+        np.testing.assert_array_equal(some, all_of_them)
+    assert len(make_partitions(spaces, 3, rng(), Deadline(0))) == 1
 
 
 def test_joint_spaces_hold_points_side_by_side_and_sums_of_graphs():

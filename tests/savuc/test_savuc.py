@@ -10,7 +10,9 @@ from unaligned import SAVuC, checkpoints, load
 from unaligned.alignment import TRUSTED
 from unaligned.checkpoints import FitCheckpoint
 from unaligned.datasets import load_digits_views, unalign
+from unaligned.deadline import Deadline
 from unaligned.metrics import clustering_scores, instance_alignment_rate
+from unaligned.savuc import estimator
 from unaligned.savuc.labels import DOUBTFUL
 
 
@@ -333,9 +335,53 @@ def test_a_fit_goes_on_from_its_checkpoint_to_the_same_result(tmp_path, monkeypa
         assert_array_equal(*rows)
 
 
-def test_time_limits_and_lines(capsys):
-    Xs = [shuffled_columns(X) for X in measured_views(60, (24, 30, 26))]
-    quick(3, time_limit=1e-9, verbose=1).fit(Xs)
-    lines = capsys.readouterr().out.splitlines()
-    pairs = {line.split(":")[0] for line in lines if line.startswith("[align]")}
-    assert pairs == {"[align] views 0 and 1"}
+@pytest.mark.parametrize("aligned", [None, 20, "all"])
+@pytest.mark.parametrize("n_clusters", [3, "auto"])
+def test_a_time_limit_that_is_over_leaves_a_usable_result(
+    aligned, n_clusters, tmp_path, capsys
+):
+    Xs = measured_views(60, (24, 30, 26, 5))
+    model = quick(n_clusters, time_limit=1e-9, verbose=1).fit(Xs, aligned=aligned)
+    assert "[align]" not in capsys.readouterr().out
+    assert model.alignment_.verdict.count("none") == 3
+    assert model.fused_views_ == (model.template_,)
+    model.save(tmp_path / "a.model")
+    again = load(tmp_path / "a.model")
+    for i, X in enumerate(Xs):
+        assert len(np.unique(model.view_labels_[i])) == model.n_clusters_
+        assert np.mean(again.predict(X, i) == model.view_labels_[i]) > 0.9
+
+
+@pytest.mark.parametrize("stage", ["alignment", "bridge", "labels"])
+def test_whatever_stage_the_time_is_up_in(stage, monkeypatch):
+    """By a clock that jumps when a stage begins."""
+    Xs, now = measured_views(60, (24, 30, 26)), [0.0]
+    begins = {
+        "alignment": "align_steps",
+        "bridge": "fit_bridge",
+        "labels": "label_views",
+    }
+    begin = getattr(estimator, begins[stage])
+
+    def jump(*arguments, **options):
+        now[0] = 10.0
+        return begin(*arguments, **options)
+
+    monkeypatch.setattr(estimator, begins[stage], jump)
+    monkeypatch.setattr(
+        estimator, "Deadline", lambda limit: Deadline(limit, lambda: now[0])
+    )
+    model = quick(3, time_limit=10).fit(Xs, aligned=20)
+    assert [labels.shape for labels in model.view_labels_] == [(60,)] * 3
+    assert stage == "labels" or model._bridge is None
+    assert "classes" not in model.alignment_.verdict
+    for i in range(3):
+        model.predict(Xs[i], i)
+
+
+def test_a_time_limit_that_is_met_changes_nothing(digits):
+    shuffled = unalign(*digits, random_state=0)
+    one, other = (quick(10, time_limit=t).fit(shuffled.Xs) for t in (1e6, None))
+    assert_array_equal(one.labels_, other.labels_)
+    assert_array_equal(one.alignment_.trust, other.alignment_.trust)
+    assert vars(one).keys() == vars(other).keys()

@@ -45,7 +45,7 @@ def test_views_are_narrow_where_they_have_few_directions_and_lengths():
     ):
         settings = replace(QUICK, n_leading=n_leading)
         assert are_narrow(*views, settings) == expected
-    bare = one._replace(geometry=one.geometry._replace(lengths=np.empty(0)))
+    bare = replace(one, geometry=one.geometry._replace(lengths=np.empty(0)))
     assert not are_narrow(one, bare, settings)
 
 

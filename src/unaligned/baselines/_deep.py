@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.matrices import largest_of, most_to_square
-from unaligned.restored import check_shapes
+from unaligned.shapes import check_shapes
 from unaligned.views import Views, label
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from unaligned.kernels.matching import match_greedy, match_optimal
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import POSITIVE, POSITIVE_INT
 from unaligned.progress import say
-from unaligned.restored import check_shapes
+from unaligned.shapes import check_shapes
 from unaligned.untested import untested_alignment
 from unaligned.views import Views, check_reference_view, label
 

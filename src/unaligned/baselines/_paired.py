@@ -36,6 +36,8 @@ class PairedRowsClusterer(ViewClusterer):
     A method supplies `_iterate_rows`, its solver for paired rows, and `_label_rows`.
     """
 
+    _n_threads = 1
+
     @abstractmethod
     def _iterate_rows(
         self, Xs: list[Any], rng: np.random.RandomState

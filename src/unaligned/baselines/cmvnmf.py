@@ -225,6 +225,7 @@ class CMVNMF(ViewClusterer):
     """
 
     _accepts_unequal_rows = True
+    _n_threads = 1
 
     reconstruction: ClassVar[bool] = True
 

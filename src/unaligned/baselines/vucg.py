@@ -234,6 +234,7 @@ class VuCG(ViewClusterer):
     """
 
     _accepts_sparse = False
+    _n_threads = 1
 
     reconstruction: ClassVar[bool] = True
 

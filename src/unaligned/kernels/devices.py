@@ -8,6 +8,7 @@ on how many cores there are.
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -98,6 +99,8 @@ class Cores:
     n_threads : int, optional
         Default: as many as BLAS would take. So those who hold BLAS to fewer threads,
         by environment variables or threadpoolctl, hold this, too.
+    check : callable, optional
+        Called before every piece of work; it may raise to end them all.
 
     Examples
     --------
@@ -105,12 +108,20 @@ class Cores:
     [32, 9]
     """
 
-    def __init__(self, n_threads: int | None = None) -> None:
-        self._blas = ThreadpoolController().select(user_api="blas")
-        of_blas = [library["num_threads"] for library in self._blas.info()]
-        self.n_threads = n_threads or max(of_blas, default=1)
-        # Its threads end when nobody holds it any more.
-        self._pool = ThreadPoolExecutor(self.n_threads)
+    def __init__(
+        self,
+        n_threads: int | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.check = check
+        self._libraries = ThreadpoolController()
+        of_blas = self._libraries.select(user_api="blas").info()
+        taken = [library["num_threads"] for library in of_blas]
+        self.n_threads = n_threads or max(taken, default=1)
+        # Each of the threads holds OpenMP, which counts for every thread by itself.
+        # They end when nobody holds the pool any more.
+        hold = partial(self._libraries.select(user_api="openmp").limit, limits=1)
+        self._pool = ThreadPoolExecutor(self.n_threads, initializer=hold)
 
     def put(self, array: Any) -> Any:
         """Move an array to where it is needed: it is there."""
@@ -124,9 +135,14 @@ class Cores:
         self, function: Callable[..., Result], *arguments: Sequence[Any]
     ) -> list[Result]:
         """Do what the built-in ``map`` does, piece beside piece."""
+
+        def checked(*piece: Any) -> Result:
+            self.check()
+            return function(*piece)
+
         if self.n_threads == 1 or len(arguments[0]) == 1:
-            return list(map(function, *arguments))
-        return list(self._pool.map(function, *arguments))
+            return list(map(checked, *arguments))
+        return list(self._pool.map(checked, *arguments))
 
     def each(
         self, function: Callable[..., Result], *arguments: Sequence[Any]
@@ -142,12 +158,12 @@ class Cores:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Hold BLAS to one thread while this computes.
+        """Hold BLAS and OpenMP to one thread while this computes.
 
-        Threads of BLAS that have to share a core wait for each other for longer than
-        they compute. And with one each, sums are the same for any number of cores.
+        Threads that have to share a core wait for each other for longer than they
+        compute. And with one each, sums are the same for any number of cores.
         """
-        with self._blas.limit(limits=1):
+        with self._libraries.limit(limits=1):
             yield
 
 

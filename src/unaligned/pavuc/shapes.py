@@ -1,6 +1,6 @@
 """Shapes of what a fit leaves, and of its state in a checkpoint.
 
-`unaligned.restored` explains the words; m is the number of anchors, l the latent
+`unaligned.shapes` explains the words; m is the number of anchors, l the latent
 dimension, e that of the embedding.
 """
 

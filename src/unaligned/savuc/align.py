@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 
 from unaligned.alignment import TRUSTED, Alignment
 from unaligned.checkpoints import Milestone
+from unaligned.deadline import Deadline
 from unaligned.kernels.devices import result_of
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
@@ -67,7 +68,8 @@ def align(
     effort : {"quick", "normal", "thorough"} or Settings, default="normal"
         How many couplings of anchors to try.
     time_limit : float, default=None
-        Seconds after which no further pair of views is searched.
+        Seconds that the search may take. Pairs of views that it did not come to are
+        not matched.
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         Whether to print what is being done.
@@ -120,7 +122,8 @@ def align_checked(
         "sklearn.decomposition.TruncatedSVD."
     )
     ask_for_memory("unaligned.align", memory_need(views), views.n_rows, ways_out)
-    problem = Problem(views, pairs, settings_of(effort), time_limit, verbose)
+    deadline = Deadline(time_limit)
+    problem = Problem(views, pairs, settings_of(effort), deadline, verbose)
     return result_of(align_steps(problem, rng))[0]
 
 
@@ -135,7 +138,9 @@ def align_steps(
     """
     grown = yield from grow_groups(problem, rng, reached)
     views, pairs = problem.views, problem.pairs
-    found = [as_alignment(group, grown.best, views, pairs) for group in grown.groups]
+    largest, *rest = grown.groups
+    several = [largest, *(group for group in rest if len(group.views) > 1)]
+    found = [as_alignment(group, grown.best, views, pairs) for group in several]
     others = [group for group in found[1:] if len(group.matched()) > 1]
     return replace(found[0], others=others), grown.geometries
 

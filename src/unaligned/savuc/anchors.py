@@ -23,7 +23,7 @@ __all__ = [
     "Sketch",
     "centres",
     "single_rows",
-    "sketch_view",
+    "sketch_rows",
 ]
 
 Array = NDArray[Any]
@@ -51,12 +51,8 @@ class Anchors(NamedTuple):
     """Mean of their rows' signatures: (K, q)."""
 
 
-def sketch_view(
-    geometry: Geometry, settings: Settings, rng: np.random.RandomState
-) -> Sketch:
-    """Draw rows of a view and measure the distances between them."""
-    drawn = rng.permutation(len(geometry.points))[: settings.n_sketched]
-    rows = np.sort(drawn)
+def sketch_rows(geometry: Geometry, rows: Indices, settings: Settings) -> Sketch:
+    """Measure the distances between some rows of a view."""
     points = geometry.points[rows]
     distances = row_distances(points, settings)
     leading = cosine_distances(points[:, : settings.n_leading])

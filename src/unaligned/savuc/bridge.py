@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, shortest_path
 
+from unaligned.deadline import NEVER, Deadline
 from unaligned.known_pairs import KnownPairs
 from unaligned.savuc.bridge_regression import (
     Ridge,
@@ -78,6 +79,8 @@ class Bridge(NamedTuple):
             raise ValueError(f"No known pairs lead from view {i} to view {j}.")
         way = [j]
         while way[0] != i:
+            if len(way) == len(self.features):  # as only a forged file can have it
+                raise ValueError(f"The way from view {i} to view {j} does not end.")
             way.insert(0, int(self.before[i, way[0]]))
         return way
 
@@ -152,6 +155,7 @@ def fit_bridge(
     pairs: KnownPairs,
     rng: np.random.RandomState,
     confidence: dict[Pair, Array] | None = None,
+    deadline: Deadline = NEVER,
 ) -> Bridge:
     """Learn from known pairs what rows of every view look like in the others.
 
@@ -163,6 +167,8 @@ def fit_bridge(
     confidence : dict, default=None
         For views i < j, how far each of the pairs ``pairs.between(i, j)`` counts, from
         0 to 1; 1 where nothing is given.
+    deadline : Deadline
+        `TimeIsUp` is raised where it cannot be met.
 
     Returns
     -------
@@ -181,7 +187,10 @@ def fit_bridge(
     >>> bridge.groups, bool(bridge.quality[0, 1] > 0.5)
     ([(0, 1)], True)
     """
-    graphs = [read_graph(geometry.points) for geometry in geometries]
+    graphs = []
+    for geometry in geometries:
+        deadline.check()
+        graphs.append(read_graph(geometry.points))
     V = len(graphs)
     known = {(i, j): pairs.between(i, j) for i, j in combinations(range(V), 2)}
     known = {key: rows for key, rows in known.items() if rows[0].size}
@@ -190,15 +199,15 @@ def fit_bridge(
         key: np.maximum(given.get(key, np.ones(len(rows[0]))), TINY)
         for key, rows in known.items()
     }
-    graphs = _walk(graphs, known, weights)
+    graphs = _walk(graphs, known, weights, deadline)
     features = [
         np.hstack([geometry.points, graph.points])
         for geometry, graph in zip(geometries, graphs, strict=True)
     ]
-    links = {
-        (i, j): _fit_link(features[i], features[j], rows, weights[i, j], rng)
-        for (i, j), rows in known.items()
-    }
+    links = {}
+    for (i, j), rows in known.items():
+        deadline.check()
+        links[i, j] = _fit_link(features[i], features[j], rows, weights[i, j], rng)
     quality = np.eye(V)
     for (i, j), link in links.items():
         quality[i, j], quality[j, i] = link.there.quality, link.back.quality
@@ -233,6 +242,7 @@ def _walk(
     graphs: list[GraphCoordinates],
     known: dict[Pair, tuple[Array, Array]],
     weights: dict[Pair, Array],
+    deadline: Deadline,
 ) -> list[GraphCoordinates]:
     """Choose the steps of the walks: rows left out must find their known partners.
 
@@ -245,6 +255,7 @@ def _walk(
         tried = [graph._replace(n_steps=n_steps) for graph in graphs]
         nearer = []
         for (i, j), (rows_i, rows_j) in known.items():
+            deadline.check()
             X, Y = tried[i].points[rows_i], tried[j].points[rows_j]
             fits = fit_ridge(X, Y, weights[i, j]), fit_ridge(Y, X, weights[i, j])
             nearer.append(nearer_partners(*fits, X, Y))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned.base import cluster_rows
+from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.bridge import Bridge, Space
 from unaligned.savuc.config import Settings
@@ -37,6 +38,7 @@ def cluster_linked(
     cluster: Clusterer,
     rng: np.random.RandomState,
     groups: list[tuple[int, ...]] | None = None,
+    deadline: Deadline = NEVER,
 ) -> list[Labels]:
     """Label all rows of all views.
 
@@ -49,6 +51,8 @@ def cluster_linked(
     rng : RandomState
     groups : list of tuple of int, default=None
         Only these groups of linked views; the rows of others have no labels.
+    deadline : Deadline
+        `TimeIsUp` is raised where it cannot be met.
 
     Returns
     -------
@@ -57,7 +61,7 @@ def cluster_linked(
         common but the numbers.
     """
     labels: list[Labels] = [np.empty(0, dtype=np.intp)] * len(bridge.features)
-    blocks = joint_blocks(bridge)
+    blocks = joint_blocks(bridge, deadline)
     for group in bridge.groups if groups is None else groups:
         partitions: list[Labels] = []
         weights: list[float] = []
@@ -69,10 +73,10 @@ def cluster_linked(
             }
             quality = {j: space_quality(bridge, group, j, space) for j in group}
             together = np.hstack([*rows.values()])
-            partitions += _partition(together, n_clusters, N_TOGETHER, rng)
+            partitions += _partition(together, n_clusters, N_TOGETHER, rng, deadline)
             weights += [float(np.mean([*quality.values()]))] * N_TOGETHER
             for j in group:
-                partitions += _partition(rows[j], n_clusters, N_ALONE, rng)
+                partitions += _partition(rows[j], n_clusters, N_ALONE, rng, deadline)
                 # The views alone count as much as all together.
                 share = N_TOGETHER / (N_ALONE * len(group))
                 weights += [quality[j] * share] * N_ALONE
@@ -85,15 +89,22 @@ def cluster_linked(
 
 
 def _partition(
-    rows: Array, n_clusters: int, times: int, rng: np.random.RandomState
+    rows: Array,
+    n_clusters: int,
+    times: int,
+    rng: np.random.RandomState,
+    deadline: Deadline,
 ) -> list[Labels]:
     """Partition rows by k-means from one start, into k to 2k clusters."""
+    deadline.check()
     rows = cut_rows(unit_rows(rows))
     numbers = np.linspace(n_clusters, 2 * n_clusters, times).round().astype(int)
-    return [
-        cluster_rows(rows, min(k, len(rows)), n_init=1, seed=rng.randint(2**31 - 1))[0]
-        for k in numbers
-    ]
+    found = []
+    for k in numbers:
+        deadline.check()
+        seed = rng.randint(2**31 - 1)
+        found.append(cluster_rows(rows, min(k, len(rows)), n_init=1, seed=seed)[0])
+    return found
 
 
 def cut_rows(rows: Array) -> Array:

@@ -13,6 +13,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from threadpoolctl import threadpool_limits
 
+from unaligned.deadline import NEVER, Deadline
 from unaligned.partitions.features import ViewFeatures, view_features
 from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
@@ -37,7 +38,10 @@ N_BEST = 15  # partitions that make the consensus; from 10 to 20 it hardly matte
 
 @threadpool_limits.wrap(limits=1)
 def cluster_view(
-    X: Any, n_clusters: int, rng: np.random.RandomState
+    X: Any,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    deadline: Deadline = NEVER,
 ) -> tuple[Labels, float]:
     """Cluster the rows of one view.
 
@@ -48,6 +52,8 @@ def cluster_view(
     X : ndarray or CSR array of shape (n, d)
     n_clusters : int
     rng : RandomState
+    deadline : Deadline
+        After which no further recipe is begun.
 
     Returns
     -------
@@ -62,7 +68,7 @@ def cluster_view(
         return np.zeros(n, dtype=np.intp), 0.0
     drawn = _draw_rows(n, n_clusters, rng)
     features = view_features(X[drawn])
-    pool = make_partitions(view_spaces(features), n_clusters, rng)
+    pool = make_partitions(view_spaces(features), n_clusters, rng, deadline)
     labels = pool[int(np.argmax(agreement(pool, n_clusters)))]
     half = draw_halves(len(drawn), rng)
     quality = predictability(features, labels, n_clusters, half)
@@ -106,6 +112,7 @@ def fuse_views(
     n_clusters: int,
     rng: np.random.RandomState,
     rows: list[Labels] | None = None,
+    deadline: Deadline = NEVER,
 ) -> Labels:
     """Cluster rows that are aligned across views.
 
@@ -116,6 +123,8 @@ def fuse_views(
     rng : RandomState
     rows : list of n indices per view, optional
         Row of every object in each view. Default: row r is the same object in all.
+    deadline : Deadline
+        After which no further partition is made or scored.
 
     Returns
     -------
@@ -124,7 +133,7 @@ def fuse_views(
     if rows is None:
         rows = [np.arange(X.shape[0]) for X in views]
     if len(views) == 1:
-        return cluster_view(views[0][rows[0]], n_clusters, rng)[0]
+        return cluster_view(views[0][rows[0]], n_clusters, rng, deadline)[0]
     n = len(rows[0])
     n_clusters = min(n_clusters, n)
     if n_clusters <= 1:
@@ -133,11 +142,17 @@ def fuse_views(
     features = [view_features(X[at[drawn]]) for X, at in zip(views, rows, strict=True)]
     spaces = joint_spaces(features)
     spaces += [space for of_view in features for space in view_spaces(of_view)]
-    pool = make_partitions(spaces, n_clusters, rng)
+    pool = make_partitions(spaces, n_clusters, rng, deadline.part(1, of=2))
     half = draw_halves(len(drawn), rng)
-    scores = [joint_score(features, labels, n_clusters, half) for labels in pool]
-    best = np.argsort(scores)[-N_BEST:]
-    labels = consensus([pool[i] for i in best], n_clusters, rng)
+    scores: list[float] = []
+    for labels in pool:
+        if deadline.over():
+            break
+        scores.append(joint_score(features, labels, n_clusters, half))
+    labels = pool[0]  # of all views together: it stands where none could be scored
+    if scores:
+        best = np.argsort(scores)[-N_BEST:]
+        labels = consensus([pool[i] for i in best], n_clusters, rng)
     return _extend(views, rows, features, drawn, labels)
 
 

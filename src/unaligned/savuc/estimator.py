@@ -2,17 +2,21 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT, Milestone
+from unaligned.deadline import Deadline, TimeIsUp
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
 from unaligned.partitions.labeller import fit_labeller
@@ -29,11 +33,23 @@ from unaligned.savuc.labels import (
     given_suspects,
     label_views,
 )
+from unaligned.savuc.shapes import (
+    FITTED,
+    STATE,
+    check_links,
+    shapes_of_bridge,
+    shapes_of_geometries,
+    shapes_of_space,
+)
 from unaligned.savuc.shared_space import SharedSpace, align_new_rows, find_space
 from unaligned.savuc.translation import fit_translation
 from unaligned.views import Views, check_new_rows, label
 
 __all__ = ["SAVuC"]
+
+# Share of a time limit after which each stage ends. The last ones are cheap, and are
+# what a result cannot do without.
+TIME_FOR = {"number of clusters": 0.2, "alignment": 0.6, "bridge": 0.7, "labels": 0.9}
 
 Labels = NDArray[np.intp]
 
@@ -71,7 +87,10 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     effort : {"quick", "normal", "thorough"} or Settings, default="normal"
         How hard to search for the correspondence.
     time_limit : float, default=None
-        Seconds after which no further pair of views is tried.
+        Seconds that a fit may take. Half of them are for the search for the
+        correspondence, and views that it did not come to are not matched; then fewer
+        partitions are made of each view, where time is short. The least that is done
+        for a view takes up to a tenth of a second.
     checkpoint : path, default=None
         File that keeps a fit after every pair of views that was tried. The same fit
         goes on from it after a kill, to the same result; when done, it removes the
@@ -127,6 +146,9 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     """
 
     _accepts_unequal_rows = True
+    _tests_matches = True
+    _fitted_shapes: ClassVar[dict[str, Any]] = FITTED
+    _state_shapes: ClassVar[dict[str, Any]] = STATE
     _single_view_labels: list[Labels] | None
     _bridge: Bridge | None
     _bridged: tuple[int, ...]
@@ -161,6 +183,18 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     def _memory_need(self, views: Views) -> float:
         return memory_need(views)
 
+    def _set_out(self, *arguments: Any) -> Any:
+        self._deadline = Deadline(self.time_limit)
+        return super()._set_out(*arguments)
+
+    def _count_clusters(self, views: Views, rng: np.random.RandomState) -> int:
+        if self.n_clusters != "auto":
+            return int(self.n_clusters)
+        from unaligned.selection.n_clusters import choose_n_clusters
+
+        until = self._deadline.at(TIME_FOR["number of clusters"])
+        return choose_n_clusters(views, rng, self.verbose, until)
+
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
     ) -> Iterator[Iterate | Milestone]:
@@ -181,24 +215,50 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         rng: np.random.RandomState,
         reached: dict[str, Any] | None = None,
     ) -> Iterator[Iterate | Milestone]:
-        settings = settings_of(self.effort)
-        problem = Problem(views, pairs, settings, self.time_limit, self.verbose)
+        settings, deadline = settings_of(self.effort), self.__dict__.pop("_deadline")
+        # What is drawn for labels does not hang on what the search has drawn.
+        draw = deepcopy(rng if reached is None else reached["start"])
+        until = deadline.at(TIME_FOR["alignment"])
+        problem = Problem(views, pairs, settings, until, self.verbose)
         alignment, geometries = yield from align_steps(problem, rng, reached)
-        bridge = None
-        if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
-            bridge = fit_bridge(geometries, pairs.with_found(alignment), rng)
-            alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
-        labelled = label_views(views, pairs, alignment, bridge, self.n_clusters_, rng)
+        state = self._label(problem, alignment, geometries, rng, draw, deadline)
+        yield Iterate(state, None, converged=True)
+
+    @threadpool_limits.wrap(limits=1)
+    def _label(
+        self,
+        problem: Problem,
+        alignment: Alignment,
+        geometries: list[Geometry],
+        rng: np.random.RandomState,
+        draw: np.random.RandomState,
+        deadline: Deadline,
+    ) -> State:
+        """Label aligned views, and find the space that they share."""
+        views, pairs, bridge = problem.views, problem.pairs, None
+        label_all = partial(label_views, views, pairs)
+        wanted, until = self.n_clusters_, deadline.at(TIME_FOR["labels"])
+        try:
+            if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
+                before = deadline.at(TIME_FOR["bridge"])
+                known = pairs.with_found(alignment)
+                bridge = fit_bridge(geometries, known, rng, deadline=before)
+                alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
+            labelled = label_all(alignment, bridge, wanted, draw, until)
+        except TimeIsUp:  # for a bridge: views that are not matched stand alone
+            bridge = None
+            labelled = label_all(alignment, None, wanted, draw, until)
         alignment = labelled.alignment
         matched, template = tuple(alignment.matched()), alignment.template
-        space, embedding = find_space(geometries, alignment, matched, settings.ridge)
+        ridge = problem.settings.ridge
+        space, embedding = find_space(geometries, alignment, matched, ridge)
         bridged = tuple(i for group in bridged_groups(alignment, bridge) for i in group)
         if bridge is not None and template in bridged:
             embedding = joint_coordinates(bridge)[template]
         bare = [geometry.without_rows() for geometry in geometries]
-        state = State(labelled, space, embedding, bridge, bridged, bare)
-        yield Iterate(state, None, converged=True)
+        return State(labelled, space, embedding, bridge, bridged, bare)
 
+    @threadpool_limits.wrap(limits=1)
     def _describe(
         self, state: State, views: Views, pairs: KnownPairs, seed: int
     ) -> dict[str, Any]:
@@ -228,6 +288,16 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         # Models saved before there was a bridge have none.
         if "_bridge" not in state:
             self._bridge, self._bridged = None, ()
+        elif self._bridge is not None:
+            check_links(self._bridge)
+
+    def _shapes(self) -> dict[str, Any]:
+        shapes = {**super()._shapes(), "_space": shapes_of_space(self._space)}
+        if "_geometries" in vars(self):  # which models saved before do not have
+            shapes["_geometries"] = shapes_of_geometries(range(self.n_views_))
+        if self._bridge is not None:
+            shapes["_bridge"] = shapes_of_bridge(self._bridge)
+        return shapes
 
     def _predict_rows(self, X: Any, view: int) -> Labels:
         return np.asarray(self._labellers[view].predict(X), dtype=np.intp)
@@ -279,6 +349,11 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
 
     def _matched_bridge(self) -> Bridge:
         """Learn a bridge from matches alone."""
+        if "_geometries" not in vars(self):
+            raise ValueError(
+                "This model was saved by an earlier version, which translated no rows. "
+                "Fit it again."
+            )
         nothing = [np.full(X.shape[0], -1, dtype=np.intp) for X in self._views]
         pairs = KnownPairs(nothing).with_found(self.alignment_)
         geometries = [

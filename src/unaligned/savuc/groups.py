@@ -23,6 +23,7 @@ from unaligned.savuc.starts import SearchView, prepare_view
 __all__ = [
     "Group",
     "alone",
+    "at_full_length",
     "complete_group",
     "known_between",
     "merge",
@@ -234,6 +235,20 @@ def with_all_rows(
     return group._replace(rows=rows, confidence=confidence, search_view=joined)
 
 
+def at_full_length(group: Group, search_views: list[SearchView]) -> Group:
+    """Give every row of the first view a place; those that were not drawn are alone."""
+    first = group.views[0]
+    n = len(search_views[first].whitened)
+    if group.n_rows == n:
+        return group
+    drawn, rows, confidence = group.rows[first], {}, {}
+    for i in group.views:
+        rows[i], confidence[i] = np.full(n, -1, dtype=np.intp), np.zeros(n)
+        rows[i][drawn], confidence[i][drawn] = group.rows[i], group.confidence[i]
+    rows[first], confidence[first] = np.arange(n), np.ones(n)
+    return group._replace(rows=rows, confidence=confidence)
+
+
 def match_again(
     one: SearchView,
     other: SearchView,
@@ -244,6 +259,7 @@ def match_again(
     cores: Cores,
 ) -> Matching | None:
     """Refine a matching and match all rows by it; None where no row is matched."""
+    cores.check()
     matched = np.flatnonzero(partner >= 0)
     if not matched.size:
         return None

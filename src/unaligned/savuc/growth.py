@@ -5,7 +5,6 @@ that were searched. One step: search one pair of groups, and merge them where th
 is trusted.
 """
 
-import time
 from collections.abc import Generator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from unaligned.alignment import TRUSTED
 from unaligned.checkpoints import Milestone
+from unaligned.deadline import NEVER, Deadline, TimeIsUp
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.known_pairs import KnownPairs
 from unaligned.progress import say
@@ -25,6 +25,7 @@ from unaligned.savuc.geometry import Geometry, read_geometry
 from unaligned.savuc.groups import (
     Group,
     alone,
+    at_full_length,
     complete_group,
     known_between,
     merge,
@@ -38,6 +39,8 @@ from unaligned.views import Views, label
 
 __all__ = ["Grown", "Problem", "grow_groups"]
 
+SHARE_OF_SEARCH = 0.8  # of the time that there is; the rest is for matching all rows
+
 Tried = tuple[tuple[int, ...], tuple[int, ...]]
 """The views of two groups that were searched."""
 
@@ -49,7 +52,7 @@ class Problem:
     views: Views
     pairs: KnownPairs
     settings: Settings
-    time_limit: float | None = None
+    deadline: Deadline = NEVER
     verbose: int = 0
 
     def __post_init__(self) -> None:
@@ -117,29 +120,48 @@ def grow_groups(
 
     ``reached`` is the state of a milestone to go on from, with its random numbers.
     """
-    settings, pairs, cores = problem.settings, problem.pairs, Cores()
-    limit = problem.time_limit
-    deadline = np.inf if limit is None else time.monotonic() + limit
+    settings, deadline = problem.settings, problem.deadline
+    cores = Cores(check=deadline.at(SHARE_OF_SEARCH).check)
     start = deepcopy(rng) if reached is None else reached["start"]
     with cores.busy():
         draws = spawn(rng if reached is None else deepcopy(start), len(problem.views))
-        geometries, search_views = read_views(problem, draws, cores)
+        geometries, search_views = read_views(problem, draws, Cores())
     state = first_state(search_views, rng)
     if reached is not None:
         state = restore_state(reached, search_views, settings)
     while (candidate := next_candidate(state, settings)) is not None:
-        if state.first and time.monotonic() > deadline:
+        try:
+            cores.check()
+            with cores.busy():
+                search_step(state, candidate, problem, search_views, cores)
+        except TimeIsUp:
             break
-        with cores.busy():
-            search_step(state, candidate, problem, search_views, cores)
         yield Milestone({**plain_state(state), "start": start})
-    with cores.busy():
-        groups = [
-            complete_group(group, search_views, pairs, settings, state.rng, cores)
-            for group in state.groups
-        ]
+    groups = complete_groups(state, problem, search_views)
     groups.sort(key=lambda group: (-len(group.views), group.views))
     return Grown(groups, state.best, geometries)
+
+
+def complete_groups(
+    state: State, problem: Problem, search_views: list[SearchView]
+) -> list[Group]:
+    """Match all rows of every group; where there is no time for it, leave it so."""
+    cores, groups = Cores(check=problem.deadline.check), []
+    for group in state.groups:
+        try:
+            with cores.busy():
+                found = complete_group(
+                    group,
+                    search_views,
+                    problem.pairs,
+                    problem.settings,
+                    state.rng,
+                    cores,
+                )
+        except TimeIsUp:
+            found = at_full_length(group, search_views)
+        groups.append(found)
+    return groups
 
 
 def read_views(
@@ -152,8 +174,12 @@ def read_views(
         return read_geometry(X, settings.n_directions, rng)
 
     def prepare(geometry: Geometry, rng: np.random.RandomState) -> SearchView:
-        return prepare_view(geometry, settings, rng)
+        view = prepare_view(geometry, settings, rng)
+        if not limited:  # else there may be no time to sketch all of them
+            _ = view.sketch
+        return view
 
+    limited = np.isfinite(problem.deadline.seconds)
     geometries = cores.map(read, problem.views.arrays, draws)
     return geometries, cores.map(prepare, geometries, draws)
 
@@ -228,6 +254,7 @@ def search_step(
     one = thinned(one, known, search_views, settings, rng)
     known = known_between(one, other, pairs)
     views = one.search_view, other.search_view
+    cores.map(lambda view: view.sketch, views)  # before any two threads ask for one
 
     def report(stage: str) -> None:
         problem.tell(one, other, f"{stage}, {'again' if again else 'first time'}")

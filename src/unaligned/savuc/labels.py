@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from unaligned.alignment import TRUSTED, Alignment
+from unaligned.deadline import NEVER, Deadline
 from unaligned.known_pairs import KnownPairs
 from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
@@ -42,31 +43,44 @@ def label_views(
     bridge: Bridge | None,
     n_clusters: int,
     rng: np.random.RandomState,
+    deadline: Deadline = NEVER,
 ) -> Labelled:
     """Label every row of every view.
 
     Matched views are clustered together. Views that known pairs link, but whose rows
     are not all matched, are clustered in one space by their bridge. Any other view is
-    clustered alone.
+    clustered alone. Where time is short, fewer partitions are made of each; for linked
+    views there may be none, and `TimeIsUp` is raised.
     """
+    seed = rng.randint(np.iinfo(np.int32).max)
     labels: dict[int, Labels] = {}
     bridged = bridged_groups(alignment, bridge)
     if bridge is not None and bridged:
-        joint = cluster_linked(bridge, n_clusters, _kmeans, rng, bridged)
+        until = deadline.part(1, of=2)
+        joint = cluster_linked(bridge, n_clusters, _kmeans, rng, bridged, until)
         labels = {i: joint[i] for group in bridged for i in group}
     quality: dict[int, float] = {}
+
+    def cluster_alone(i: int) -> tuple[Labels, float]:
+        # The same random numbers for every view: what it gives alone hangs neither on
+        # the other views nor on their order.
+        draw = np.random.RandomState(seed)
+        until = deadline.part(1, of=len(views) - len(labels))
+        return cluster_view(views.arrays[i], n_clusters, draw, until)
+
     for group in [alignment, *alignment.others]:
         members = [i for i in group.matched() if i not in labels]
         together = clustered_together(group, members, n_clusters)
         if len(together) > 1:
-            labels |= label_together(views, group, together, n_clusters, rng)
+            until = deadline.part(len(together), of=len(views) - len(labels))
+            labels |= label_together(views, group, together, n_clusters, rng, until)
         for i in members:
             if i not in labels and len(members) > 1:
-                own, _ = cluster_view(views.arrays[i], n_clusters, rng)
+                own, _ = cluster_alone(i)
                 labels[i] = rename(own, labels.get(group.template, own), group, i)
-    for i, X in enumerate(views.arrays):
+    for i in range(len(views)):
         if i not in labels:
-            labels[i], quality[i] = cluster_view(X, n_clusters, rng)
+            labels[i], quality[i] = cluster_alone(i)
     view_labels = [labels[i] for i in range(len(views))]
     for linked in bridged:
         alignment = with_classes(alignment, views, pairs, bridge, linked)
@@ -171,12 +185,13 @@ def label_together(
     together: tuple[int, ...],
     n_clusters: int,
     rng: np.random.RandomState,
+    deadline: Deadline = NEVER,
 ) -> dict[int, Labels]:
     """Label views as one where rows are matched, by likeness elsewhere."""
     complete = np.all([has_partner(alignment, i) for i in together], axis=0)
     rows = [alignment.permutations[i][complete] for i in together]
     arrays = [views.arrays[i] for i in together]
-    fused = fuse_views(arrays, n_clusters, rng, rows)
+    fused = fuse_views(arrays, n_clusters, rng, rows, deadline)
     labels = {}
     for i, X, matched in zip(together, arrays, rows, strict=True):
         found = np.empty(X.shape[0], dtype=np.intp)

@@ -5,6 +5,7 @@ None of the recipes is best on all data; `consensus` chooses among what they mak
 """
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from scipy.spatial.distance import squareform
 
+from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.scaling import unit_rows
 from unaligned.partitions.features import ViewFeatures, nearest_rows
 from unaligned.partitions.kmeans import kmeans
@@ -115,14 +117,18 @@ RECIPES: dict[str, Recipe] = {
 
 
 def make_partitions(
-    spaces: list[Space], n_clusters: int, rng: np.random.RandomState
+    spaces: list[Space],
+    n_clusters: int,
+    rng: np.random.RandomState,
+    deadline: Deadline = NEVER,
 ) -> list[Labels]:
-    """Cluster every space by every recipe."""
-    return [
-        recipe(space, n_clusters, rng)
-        for space in spaces
-        for recipe in RECIPES.values()
-    ]
+    """Cluster every space by every recipe, or so many of them as there is time for."""
+    pool: list[Labels] = []
+    for space, recipe in product(spaces, RECIPES.values()):
+        if pool and deadline.over():
+            break
+        pool.append(recipe(space, n_clusters, rng))
+    return pool
 
 
 def view_spaces(features: ViewFeatures) -> list[Space]:

@@ -1,14 +1,16 @@
 """Starts of the search: cross-correlations of two views from their geometry alone."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.anchors import Anchors, Sketch, centres, single_rows, sketch_view
+from unaligned.savuc.anchors import Anchors, Sketch, centres, single_rows, sketch_rows
 from unaligned.savuc.config import Settings
 from unaligned.savuc.couplings import couple_centres, couple_rows
 from unaligned.savuc.extremes import couple_extremes
@@ -18,14 +20,23 @@ from unaligned.savuc.refine import correlate, join_rows, plan_rows
 __all__ = ["SearchView", "are_narrow", "find_starts", "prepare_view"]
 
 Array = NDArray[Any]
+Indices = NDArray[np.intp]
 
 
-class SearchView(NamedTuple):
+@dataclass(frozen=True)
+class SearchView:
     """What the search uses of a view."""
 
     geometry: Geometry
     whitened: Array
-    sketch: Sketch
+    settings: Settings
+    drawn: Indices
+    """Rows of the sketch."""
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        """Made when it is first asked for: it costs most, and few may be needed."""
+        return sketch_rows(self.geometry, self.drawn, self.settings)
 
 
 Family = Callable[
@@ -36,9 +47,10 @@ Family = Callable[
 def prepare_view(
     geometry: Geometry, settings: Settings, rng: np.random.RandomState
 ) -> SearchView:
-    """Whiten a view, and sketch it."""
+    """Whiten a view, and draw the rows of its sketch."""
     whitened = whiten(geometry.points, settings.ridge)
-    return SearchView(geometry, whitened, sketch_view(geometry, settings, rng))
+    drawn = np.sort(rng.permutation(len(whitened))[: settings.n_sketched])
+    return SearchView(geometry, whitened, settings, drawn)
 
 
 def find_starts(

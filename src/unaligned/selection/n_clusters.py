@@ -15,11 +15,12 @@ from sklearn.metrics import adjusted_mutual_info_score
 from sklearn.utils import Bunch, check_random_state
 from threadpoolctl import threadpool_limits
 
+from unaligned.deadline import NEVER, Deadline
 from unaligned.partitions.features import ViewFeatures, view_features
 from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.scores import WEIGHTS, draw_halves, predictions
 from unaligned.progress import say
-from unaligned.views import Views, check_views
+from unaligned.views import Views, check_views, label
 
 __all__ = ["choose_n_clusters", "select_n_clusters"]
 
@@ -57,7 +58,7 @@ def select_n_clusters(
         Numbers to try. None: 2 to 50 in growing steps, at most one per ten rows.
     random_state : int, RandomState instance or None, default=0
     verbose : int, default=0
-        Whether to print a line per number.
+        Whether to print a line per view.
 
     Returns
     -------
@@ -93,13 +94,16 @@ def select_n_clusters(
 
 
 def choose_n_clusters(
-    views: Views, rng: np.random.RandomState, verbose: int = 0
+    views: Views,
+    rng: np.random.RandomState,
+    verbose: int = 0,
+    deadline: Deadline = NEVER,
 ) -> int:
     """Choose the number of clusters of views that have come through the door."""
     candidates = numbers_to_try(min(views.n_rows))
     if len(candidates) == 1:  # too few rows to compare
         return int(candidates[0])
-    return int(_select(views, candidates, rng, verbose).n_clusters)
+    return int(_select(views, candidates, rng, verbose, deadline).n_clusters)
 
 
 def _check_range(k_range: Iterable[int] | None, n_rows: int) -> Labels:
@@ -127,18 +131,25 @@ def numbers_to_try(n_rows: int) -> Labels:
 
 @threadpool_limits.wrap(limits=1)
 def _select(
-    views: Views, candidates: Labels, rng: np.random.RandomState, verbose: int
+    views: Views,
+    candidates: Labels,
+    rng: np.random.RandomState,
+    verbose: int,
+    deadline: Deadline = NEVER,
 ) -> Bunch:
-    features = [view_features(X[_draw_rows(X.shape[0], rng)]) for X in views.arrays]
     scores = np.zeros((len(views), len(candidates)))
-    for at, n_clusters in enumerate(candidates):
-        for i, of_view in enumerate(features):
+    for i, X in enumerate(views.arrays):
+        if i and deadline.over():  # the others have no say
+            break
+        features = view_features(X[_draw_rows(X.shape[0], rng)])
+        for at, n_clusters in enumerate(candidates):
             scores[i, at] = np.mean(
-                [clarity(of_view, int(n_clusters), rng) for _ in range(N_DRAWS)]
+                [clarity(features, int(n_clusters), rng) for _ in range(N_DRAWS)]
             )
         if verbose:
-            listed = ", ".join(f"{score:.3f}" for score in scores[:, at])
-            say(f"[n_clusters] {n_clusters} clusters: score {listed}")
+            tried = zip(candidates, scores[i], strict=True)
+            listed = ", ".join(f"{k}: {score:.3f}" for k, score in tried)
+            say(f"[n_clusters] {label(views.names[i])}, score by number: {listed}")
     view = int(np.argmax(scores.max(axis=1)))
     good = scores[view] >= scores[view].max() - TIE
     return Bunch(

@@ -156,10 +156,12 @@ function drawHeadings() {
   document.querySelector("#match-table thead").replaceChildren(row);
 }
 
-// A cell that a spreadsheet will neither split nor take for a formula.
+// A cell that a spreadsheet will neither split nor take for a formula. Spreadsheets pass over
+// blanks and invisible characters before a formula, and read full-width signs as the common ones.
 function csvCell(value) {
   let text = String(value);
-  if (/^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+  const first = text.replace(/^[\s\p{C}\p{Z}]+/u, "").slice(0, 1).normalize("NFKC");
+  if (/^[=+\-@\u2212]/.test(first) || /^[\t\r\n]/.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

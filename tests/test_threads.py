@@ -1,0 +1,61 @@
+"""Fits hold the threads of libraries, which else wait for each other and spin."""
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from tests.conftest import make_blobs
+from unaligned import SAVuC
+from unaligned.base import ViewClusterer
+from unaligned.estimators import ESTIMATORS
+from unaligned.savuc import estimator
+
+HELD = [name for name, cls in ESTIMATORS.items() if cls._n_threads == 1]
+
+
+def threads():
+    return {library["num_threads"] for library in threadpool_info()}
+
+
+@pytest.fixture
+def two_threads():
+    with threadpool_limits(limits=2):
+        if threads() != {2}:
+            pytest.skip("the libraries of this machine take one thread")
+        yield
+        assert threads() == {2}  # again, after the fit
+
+
+def test_methods_of_small_products_take_one():
+    assert {"LMVSC", "FDAGF", "RCAGL", "CMVNMF", "VuCG"} <= {*HELD}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_fit_takes_one_thread(name, monkeypatch, two_threads):
+    seen = []
+    keep = ViewClusterer._keep
+
+    def kept(self, attributes):
+        seen.append(threads())
+        keep(self, attributes)
+
+    monkeypatch.setattr(ViewClusterer, "_keep", kept)
+    model = ESTIMATORS[name](3, random_state=0)
+    if "max_iter" in model.get_params():
+        model.set_params(max_iter=2)
+    model.fit(make_blobs(n=30)[0])
+    assert seen == [{1}]
+
+
+def test_savuc_labels_with_one_thread(monkeypatch, two_threads):
+    seen = []
+    for name in ("fit_bridge", "label_views", "find_space", "fit_labeller"):
+        step = getattr(estimator, name)
+
+        def seen_from(*arguments, step=step, name=name, **options):
+            seen.append((name, threads()))
+            return step(*arguments, **options)
+
+        monkeypatch.setattr(estimator, name, seen_from)
+    SAVuC(3, effort="quick", random_state=0).fit(make_blobs(n=30)[0], aligned=10)
+    assert len({name for name, _ in seen}) == 4
+    assert all(number == {1} for _, number in seen)
