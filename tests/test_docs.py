@@ -17,6 +17,7 @@ from unaligned import (
     datasets,
     metrics,
     plotting,
+    preparation,
     report,
     scverse,
     selection,
@@ -32,6 +33,7 @@ MODULES = [
     datasets,
     metrics,
     plotting,
+    preparation,
     report,
     scverse,
     selection,
@@ -47,7 +49,13 @@ def test_every_public_name_has_an_api_entry(module):
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "docs/quickstart.md", "docs/choosing.md", "docs/long_runs.md"],
+    [
+        "README.md",
+        "docs/quickstart.md",
+        "docs/choosing.md",
+        "docs/files.md",
+        "docs/long_runs.md",
+    ],
 )
 def test_code_on_the_page_runs(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

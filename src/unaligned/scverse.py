@@ -12,6 +12,7 @@ from unaligned.alignment import Alignment
 from unaligned.base import ViewClusterer
 from unaligned.estimators import estimator_named
 from unaligned.known_pairs import are_row_numbers, pairs_by_name
+from unaligned.preparation import prepare
 
 __all__ = ["cluster"]
 
@@ -72,16 +73,19 @@ def cluster(
       cells without a place in it, and only where cells are matched or untested;
     - ``uns["unaligned"]``: ``method``, ``n_clusters``, ``template``, ``modalities``,
       and in their order ``verdict``, ``trust``, ``basis``, ``known`` (see
-      `unaligned.Alignment`) and ``shares_clusters``; where the data contradict known
+      `unaligned.Alignment`), ``shares_clusters`` and ``preparation`` (what
+      `unaligned.prepare` did to the numbers); where the data contradict known
       pairs, also ``suspects``: numbers of cells of two modalities, in two columns, by
       their names as in ``"rna, atac"``. A MuData gets it, too.
 
     Look at ``verdict`` before you use partners: SAVuC matches cells one by one
     ("objects"), finds that groups of them correspond ("classes"), or refuses a modality
     ("none"). Other methods match cells in any case and do not test it ("untested"):
-    rely on known partners only, which have confidence one. Normalise counts and reduce
-    them to some dozens of components first, e.g. by principal components for expression
-    and by latent semantic indexing for chromatin.
+    rely on known partners only, which have confidence one.
+
+    Counts are recognised and normalised as `unaligned.prepare` does it; new cells for
+    ``predict`` and ``transform`` of the model have to be normalised likewise. You may
+    also reduce them to some dozens of components first and name these with ``use_rep``.
 
     Examples
     --------
@@ -98,7 +102,11 @@ def cluster(
     import pandas as pd  # comes with AnnData
 
     modalities = _modalities(mdata)
-    Xs = {name: _matrix(cells, name, use_rep) for name, cells in modalities.items()}
+    prepared = {
+        name: prepare(_matrix(cells, name, use_rep))
+        for name, cells in modalities.items()
+    }
+    Xs = {name: view.X for name, view in prepared.items()}
     if isinstance(aligned, str) and aligned == "obs_names":
         aligned = _shared_names([*modalities.values()])
     model = estimator_named(method)(
@@ -119,6 +127,9 @@ def cluster(
         "basis": np.array(alignment.basis, dtype=object),
         "known": np.array(alignment.known, dtype=np.float64),
         "shares_clusters": np.array([i in fused for i in everyone]),
+        "preparation": np.array(
+            [view.summary() for view in prepared.values()], dtype=object
+        ),
     }
     if alignment.suspects:
         about["suspects"] = {

@@ -22,6 +22,7 @@ import click
 
 from unaligned.cli._session import undisturbed
 from unaligned.drafts import abandoned_drafts, begin_draft
+from unaligned.preparation import Prepared
 from unaligned.report import Findings
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "check_names",
     "check_output",
     "check_place",
+    "column_entries",
     "label_files",
     "spreadsheet_cell",
     "whole_folder",
@@ -263,6 +265,16 @@ def write_suspects(path: Path, findings: Findings) -> None:
     lines = findings.suspect_rows()
     cells = ([spreadsheet_cell(str(cell)) for cell in line.values()] for line in lines)
     _write_csv(path, [*lines[0]], cells)
+
+
+def column_entries(prepared: Prepared) -> list[dict[str, Any]]:
+    """List what became of columns, those together of which the same is said."""
+    named = prepared.feature_names is not None
+    return [
+        {"action": action, "why": why, "n_columns": len(names)}
+        | ({"columns": names} if named else {})
+        for action, why, names in prepared.grouped()
+    ]
 
 
 def write_summary(path: Path, summary: dict[str, Any]) -> None:

@@ -4,8 +4,9 @@ from typing import Any
 
 import click
 
-from unaligned.cli._command import Answer, answer, file_options
+from unaligned.cli._command import Answer, answer
 from unaligned.cli._inputs import Inputs
+from unaligned.cli._options import file_options
 from unaligned.cli._session import EXIT_CODES, Screen
 from unaligned.savuc import align as align_views
 

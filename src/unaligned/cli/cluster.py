@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from unaligned import baselines
-from unaligned.cli._command import Answer, answer, file_options
+from unaligned.cli._command import Answer, answer
 from unaligned.cli._inputs import Inputs
+from unaligned.cli._options import file_options
 from unaligned.cli._session import EXIT_CODES, Screen
 from unaligned.estimators import ESTIMATORS, estimator_named
 from unaligned.selection import select_n_clusters

@@ -28,6 +28,7 @@ from unaligned.plain_files import check_plain
 __all__ = ["FileViews", "read_view", "read_views"]
 
 PathLike = str | os.PathLike[str]
+IdColumn = str | int | bool | None
 Reader = Callable[[Path, Options], list[FileView]]
 
 READERS: dict[str, tuple[str, Reader]] = {
@@ -71,6 +72,22 @@ class FileViews(NamedTuple):
     """Known pairs, for each two views their rows in two columns; None without any."""
     paths: list[Path]
     """The file of each view."""
+    id_columns: list[str | None]
+    """The column that the ids of each view come from, if it is one."""
+    are_tables: list[bool]
+    """Whether each view is a table, with columns of different kinds."""
+
+    def view(self, i: int) -> FileView:
+        """One of the views, as `read_view` gives it."""
+        return FileView(
+            self.view_names[i],
+            self.Xs[i],
+            self.row_ids[i] if self.has_ids[i] else None,
+            self.feature_names[i],
+            self.other_columns[i],
+            self.id_columns[i],
+            self.are_tables[i],
+        )
 
 
 def read_view(path: PathLike, **options: Any) -> FileView:
@@ -103,7 +120,8 @@ def read_view(path: PathLike, **options: Any) -> FileView:
     """
     read_with = Options(**options)
     views = read_file(path, read_with)
-    _check_excluded([(Path(path), view) for view in views], read_with)
+    found = [(Path(path), view) for view in views]
+    _check_excluded(found, read_with.exclude, {read_with.id_column})
     if len(views) > 1:
         names = [view.name for view in views]
         raise DataFileError(
@@ -117,7 +135,7 @@ def read_views(
     paths: PathLike | Sequence[PathLike],
     *,
     view: str | None = None,
-    id_column: str | int | bool | None = None,
+    id_column: IdColumn | Sequence[IdColumn] = None,
     exclude: Sequence[str | int] = (),
     match_ids: bool = False,
     header: bool | None = None,
@@ -125,6 +143,8 @@ def read_views(
     encoding: str = "utf-8",
     dtype: Any = None,
     mmap: bool = False,
+    use_rep: str | None = None,
+    layer: str | None = None,
 ) -> FileViews:
     r"""Read views from files, several formats together if need be.
 
@@ -145,9 +165,10 @@ def read_views(
     view : str, default=None
         Of files with several views, the one to read. For ``.h5ad``, another matrix
         than ``X``, such as ``"obsm/X_pca"``.
-    id_column : str, int, bool or None, default=None
+    id_column : str, int, bool, None or a list of them, default=None
         Column with the ids of the rows, by name or position. None: a column with a
-        telling name, or a first column of text; False: rows have no ids.
+        telling name, or a first column of text; False: rows have no ids. A list has one
+        for each path.
     exclude : sequence of str or int, default=()
         Columns that are no features. They are among ``other_columns``. Names need not
         occur in every file.
@@ -164,6 +185,9 @@ def read_views(
         Precision of dense views. None: as in the file, float64 from text.
     mmap : bool, default=False
         Whether to leave ``.npy`` files on disk and read what is needed of them.
+    use_rep, layer : str, default=None
+        Of AnnData and MuData files, the key of ``obsm`` or of ``layers`` to read
+        instead of ``X``.
 
     Returns
     -------
@@ -196,12 +220,16 @@ def read_views(
         paths = [paths]
     if not paths:
         raise DataFileError("No file is named; name at least one.")
-    options = Options(
-        view, id_column, tuple(exclude), header, delimiter, encoding, dtype, mmap
-    )
-    files = [(Path(path), read_file(path, options)) for path in paths]
+    ids = _per_file(id_column, len(paths))
+    aside = tuple(exclude)
+    form = (header, delimiter, encoding, dtype, mmap, use_rep, layer)
+    options = [Options(view, column, aside, *form) for column in ids]
+    files = [
+        (Path(path), read_file(path, each))
+        for path, each in zip(paths, options, strict=True)
+    ]
     views = [(path, view) for path, views in files for view in views]
-    _check_excluded(views, options)
+    _check_excluded(views, aside, {*ids})
     named = [view.row_ids is not None for _, view in views]
     return FileViews(
         Xs=[view.X for _, view in views],
@@ -215,7 +243,20 @@ def read_views(
         other_columns=[view.other_columns for _, view in views],
         aligned=_shared_ids(views, match_ids) or None,
         paths=[path for path, _ in views],
+        id_columns=[view.id_column for _, view in views],
+        are_tables=[view.is_table for _, view in views],
     )
+
+
+def _per_file(id_column: IdColumn | Sequence[IdColumn], n_files: int) -> list[IdColumn]:
+    """One column of ids for each file."""
+    if id_column is None or isinstance(id_column, str | int):
+        return [id_column] * n_files
+    if len(id_column) != n_files:
+        raise ValueError(
+            f"id_column lists {len(id_column)} columns, but there are {n_files} files."
+        )
+    return [*id_column]
 
 
 def read_file(path: PathLike, options: Options) -> list[FileView]:
@@ -248,10 +289,12 @@ def read_file(path: PathLike, options: Options) -> list[FileView]:
         ) from error
 
 
-def _check_excluded(views: list[tuple[Path, FileView]], options: Options) -> None:
+def _check_excluded(
+    views: list[tuple[Path, FileView]], exclude: tuple[str | int, ...], ids: set[Any]
+) -> None:
     """Complain about a column that is to be left out and that no file has."""
-    aside = {options.id_column, *(name for _, v in views for name in v.other_columns)}
-    missing = [c for c in options.exclude if isinstance(c, str) and c not in aside]
+    aside = ids | {name for _, v in views for name in v.other_columns}
+    missing = [c for c in exclude if isinstance(c, str) and c not in aside]
     if missing:
         files = dict.fromkeys(str(path) for path, _ in views)
         names = [name for _, v in views for name in v.feature_names or ()]

@@ -34,7 +34,8 @@ def write_report(
     Xs : views, optional
         The views, in the form that `fit` took. The map of each view is then drawn from
         the view itself. None: from what the estimator kept of it; the page says what
-        that is. The index of data frames names the rows.
+        that is. The index of data frames names the rows. For views that
+        `unaligned.prepare` made, the page says what became of the columns.
     ids : list or dict of sequences, optional
         Names of the rows: one sequence per view, or a dict by name of view.
     columns : dict, optional

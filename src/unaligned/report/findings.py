@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
+from unaligned.preparation.notes import Prepared
 from unaligned.report.maps import draw_maps, rows_to_draw
-from unaligned.report.rows import Column, check_columns, check_ids
+from unaligned.report.rows import Column, check_columns, check_ids, views_in
 
 __all__ = ["Findings", "Parameter", "ViewFindings", "gather"]
 
@@ -48,6 +49,8 @@ class ViewFindings:
     weight: float | None
     ids: list[str] | None
     """The user's names of the rows; None: row numbers."""
+    prepared: Prepared | None = None
+    """What was made of the columns of its table; None where the view came as it is."""
 
     @property
     def n_rows(self) -> int:
@@ -169,6 +172,8 @@ def gather(
     rows, maps_show = rows_to_draw(found, Xs)
     names, n_rows = alignment.view_names, [X.shape[0] for X in rows]
     view_ids = check_ids(ids, Xs, names, n_rows)
+    given = views_in(Xs, n_views)
+    prepared = [X if isinstance(X, Prepared) else None for X in given]
     user_columns = check_columns(columns, names, n_rows)
     if maps:
         places = draw_maps(rows, alignment, verbose)
@@ -197,6 +202,7 @@ def gather(
             known=float(alignment.known[i]),
             weight=None if weights[i] is None else float(weights[i]),
             ids=view_ids[i],
+            prepared=prepared[i],
         )
         for i in range(n_views)
     ]

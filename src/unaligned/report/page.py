@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unaligned.alignment_text import percent
+from unaligned.preparation.notes import names_of
 from unaligned.report.curve import draw_curve
 from unaligned.report.findings import Findings
 from unaligned.report.payload import to_json
@@ -71,6 +72,7 @@ def render(findings: Findings, title: str | None = None) -> str:
         suspects=findings.suspect_rows(MOST_SUSPECTS),
         standing=lambda view: standing(view, findings),
         mood=mood,
+        names_of=names_of,
         largest_weight=max((view.weight or 0 for view in findings.views), default=0),
         curve=_curve(findings),
         # Ours, or escaped already.

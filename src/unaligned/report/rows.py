@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unaligned.views import label
 
-__all__ = ["Column", "check_columns", "check_ids"]
+__all__ = ["Column", "check_columns", "check_ids", "views_in"]
 
 # A column of numbers with at most so many different whole values is one of categories.
 MOST_CATEGORIES = 12
@@ -36,7 +36,7 @@ def check_ids(
     """Names of the rows of every view as text; None where rows are just numbered.
 
     Where ``ids`` is None they are the index of data frames and the ``obs_names`` of
-    AnnData in ``Xs``.
+    AnnData in ``Xs``, or the ids of views that were prepared.
     """
     if ids is None:
         per_view = _own_ids(Xs, len(names))
@@ -66,16 +66,25 @@ def check_columns(
 
 
 def _own_ids(Xs: Any, n_views: int) -> list[Any]:
-    """Index of every data frame or AnnData that has one of its own."""
-    Xs = getattr(Xs, "mod", Xs)
-    each = list(Xs.values()) if isinstance(Xs, Mapping) else Xs
-    if not isinstance(each, list | tuple) or len(each) != n_views:
-        return [None] * n_views
-    indices = [getattr(X, "obs_names", getattr(X, "index", None)) for X in each]
+    """Ids of every view that was prepared, index of data frames and AnnData."""
+    each = views_in(Xs, n_views)
+    indices = [
+        getattr(X, "row_ids", getattr(X, "obs_names", getattr(X, "index", None)))
+        for X in each
+    ]
     return [
         None if callable(index) or type(index).__name__ == "RangeIndex" else index
         for index in indices
     ]
+
+
+def views_in(Xs: Any, n_views: int) -> list[Any]:
+    """List views as the user gave them; None each where they came in one array."""
+    Xs = getattr(Xs, "mod", Xs)
+    each = list(Xs.values()) if isinstance(Xs, Mapping) else Xs
+    if not isinstance(each, list | tuple) or len(each) != n_views:
+        return [None] * n_views
+    return list(each)
 
 
 def _per_view(
