@@ -59,6 +59,8 @@ def test_refused_views_are_told_and_have_no_matches(tmp_path):
     result = run("align", *files, "--effort", "quick", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("No view could be aligned.\n")
+    assert "Next step: Search longer (--effort normal).\n" in result.stdout
+    assert summary_of(tmp_path / "out")["next_step"] in result.stdout
     assert read_csv(tmp_path / "out" / "matches.csv") == []
     assert "No view could be aligned" in (tmp_path / "out" / "report.html").read_text()
     views = summary_of(tmp_path / "out")["views"]

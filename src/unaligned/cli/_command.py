@@ -28,6 +28,7 @@ from unaligned.cli._outputs import (
 )
 from unaligned.cli._session import Screen, as_options, printable, session
 from unaligned.report import Findings, gather, render
+from unaligned.report.next_step import next_step
 from unaligned.report.page import require_jinja2
 from unaligned.report.verdict import judge, standing
 
@@ -113,6 +114,7 @@ def answer(
             ids=inputs.ids,
             columns=inputs.columns,
             maps=draw,
+            effort=found.settings.get("effort"),
             verbose=1,
         )
         with whole_folder(output) as folder:
@@ -190,7 +192,7 @@ def _write(
     if draw:
         html = render(findings)
         (folder / REPORT).write_bytes(html.encode("utf-8", "backslashreplace"))
-    verdict = judge(findings)
+    verdict, step = judge(findings), next_step(findings)
     return {
         "kind": KIND,
         "version": __version__,
@@ -200,6 +202,7 @@ def _write(
         "level": verdict.level,
         "headline": verdict.headline,
         "sentences": [line.replace("\u00a0", " ") for line in verdict.sentences],
+        "next_step": None if step is None else step.for_command(),
         "template": findings.views[t].name,
         "suspects": findings.n_suspects,
         "views": views,
@@ -214,6 +217,8 @@ def _tell(summary: dict[str, Any], output: Path) -> None:
         click.echo(sentence)
     for view in summary["views"]:
         click.echo(f"{view['name']}: {printable(as_options(view['preparation']))}")
+    if summary["next_step"]:
+        click.secho(f"Next step: {summary['next_step']}", bold=True)
     click.echo(f"\nIn {output}:")
     for pattern, what in FILES.items():
         if any(fnmatch(name, pattern) for name in summary["files"]):

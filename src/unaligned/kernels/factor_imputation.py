@@ -16,8 +16,8 @@ __all__ = ["impute_by_factors"]
 
 Array = NDArray[Any]
 
-# Of 5, 10 and 20 factors, twenty err least on hidden cells of tables of 10 to 30 columns;
-# where 400 columns had ten factors, twenty erred 4 % more than ten.
+# Of 5, 10 and 20 factors, twenty err least on hidden cells of tables of 10 to 30
+# columns; where 400 columns had ten factors, twenty erred 4 % more than ten.
 N_FACTORS = 20
 MOST_ROWS = 2000  # that the model is learned from
 MOST_STEPS = 60

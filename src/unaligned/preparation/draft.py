@@ -120,6 +120,7 @@ class Draft:
             self.remarks,
             self.n_imputed,
             self.empty_rows,
+            self.counts and not self._transformed,
         )
 
     def _notes_of_numbers(self) -> list[ColumnNote]:

@@ -51,6 +51,8 @@ class Prepared:
         default_factory=lambda: np.empty(0, dtype=np.intp)
     )
     """Rows more than half of whose numbers were missing."""
+    raw_counts: bool = False
+    """Whether the numbers are counts that were left as they are."""
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -96,6 +96,8 @@ class Findings:
     """Groups of views that belong together, though not with the template."""
     suspects: dict[tuple[int, int], NDArray[np.intp]] = field(default_factory=dict)
     """Known pairs that the data contradict, by two views."""
+    effort: str | None = None
+    """How hard the correspondence was searched for; None where nobody says it."""
 
     @property
     def n_clusters(self) -> int:
@@ -145,6 +147,7 @@ def gather(
     ids: Any = None,
     columns: Any = None,
     maps: bool = True,
+    effort: str | None = None,
     verbose: int = 0,
 ) -> Findings:
     """Gather what a report shows.
@@ -156,6 +159,8 @@ def gather(
         As in `unaligned.report.write_report`.
     maps : bool, default=True
         Whether to draw the maps, which takes seconds. False: all rows lie in one place.
+    effort : str, optional
+        How hard the correspondence was searched for, where an Alignment does not say.
     verbose : int, default=0
         Whether to print a line per map.
 
@@ -221,7 +226,13 @@ def gather(
         citation=getattr(found, "citation", None),
         apart=alignment.others,
         suspects=alignment.suspects,
+        effort=_effort(found) if effort is None else effort,
     )
+
+
+def _effort(found: Any) -> str | None:
+    effort = getattr(found, "effort", None)
+    return effort if isinstance(effort, str) else None
 
 
 def _parameters(model: Any) -> list[Parameter]:

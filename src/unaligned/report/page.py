@@ -11,6 +11,7 @@ from unaligned.alignment_text import percent
 from unaligned.preparation.notes import names_of
 from unaligned.report.curve import draw_curve
 from unaligned.report.findings import Findings
+from unaligned.report.next_step import next_step
 from unaligned.report.payload import to_json
 from unaligned.report.verdict import judge, mood, standing
 
@@ -69,6 +70,7 @@ def render(findings: Findings, title: str | None = None) -> str:
         title=title or heading,
         findings=findings,
         verdict=judge(findings),
+        next_step=next_step(findings),
         suspects=findings.suspect_rows(MOST_SUSPECTS),
         standing=lambda view: standing(view, findings),
         mood=mood,

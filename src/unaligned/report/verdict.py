@@ -154,7 +154,7 @@ def _judge_refused(findings: Findings, what: str, template: str) -> Verdict:
         "Every view was therefore clustered on its own: clusters of the same number in "
         "two views have nothing to do with each other."
         if findings.n_clusters
-        else "A longer search or a few known pairs may change that."
+        else "No row is matched rather than a wrong one."
     )
     return Verdict("none", "No view could be aligned", [what, nothing, therefore])
 
