@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.alignment import Alignment
+from unaligned.alignment_tables import matches_of
 from unaligned.base import ViewClusterer
 from unaligned.estimators import estimator_named
 from unaligned.known_pairs import are_row_numbers, pairs_by_name
@@ -214,11 +215,9 @@ def _partners(
     alignment: Alignment, i: int, j: int, n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Row of modality j for every row of modality i (-1: none), and how sure it is."""
-    rows_i, rows_j = alignment.permutations[i], alignment.permutations[j]
-    both = (rows_i >= 0) & (rows_j >= 0)
-    sure = np.minimum(alignment.confidence[i], alignment.confidence[j])
+    pairs, sure = matches_of(alignment, i, j)
     partner, confidence = np.full(n, -1, dtype=np.intp), np.zeros(n)
-    partner[rows_i[both]], confidence[rows_i[both]] = rows_j[both], sure[both]
+    partner[pairs[:, 0]], confidence[pairs[:, 0]] = pairs[:, 1], sure
     return partner, confidence
 
 

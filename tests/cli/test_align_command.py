@@ -46,7 +46,11 @@ def test_matches_are_those_of_align(digits, tmp_path, monkeypatch):
     assert sorted(path.name for path in out.iterdir()) == [
         "matches.csv",
         "summary.json",
+        "unmatched.csv",
     ]
+    alone = [int(line["row"]) for line in read_csv(out / "unmatched.csv")]
+    assert alone == np.flatnonzero(found.permutations[1] < 0).tolist()
+    assert summary_of(out)["views"][0]["unmatched"] == len(alone) == 20
     profiles = summary_of(out)["views"][1]
     assert profiles["trust"] == pytest.approx(found.trust[1])
     assert (profiles["standing"], profiles["verdict"]) == ("Aligned", "objects")

@@ -21,13 +21,17 @@ from unaligned.cli._outputs import (
     column_entries,
     label_files,
     whole_folder,
-    write_labels,
-    write_matches,
     write_summary,
-    write_suspects,
 )
 from unaligned.cli._session import Screen, as_options, printable, session
+from unaligned.cli._tables import (
+    write_labels,
+    write_matches,
+    write_suspects,
+    write_unmatched,
+)
 from unaligned.report import Findings, gather, render
+from unaligned.report.findings import ViewFindings
 from unaligned.report.next_step import next_step
 from unaligned.report.page import require_jinja2
 from unaligned.report.verdict import judge, standing
@@ -35,10 +39,12 @@ from unaligned.report.verdict import judge, standing
 __all__ = ["Answer", "answer"]
 
 MATCHES, REPORT, SUSPECTS = "matches.csv", "report.html", "suspects.csv"
+UNMATCHED = "unmatched.csv"
 FILES = {
     REPORT: "everything at a glance",
     "labels_*.csv": "the cluster of every row, a file for each view",
     MATCHES: "who belongs to whom, with confidence and trust",
+    UNMATCHED: "rows without a partner",
     SUSPECTS: "known pairs that the data contradict",
     "clusters.model": "the fitted model, for unaligned.load in Python",
     "column_means.npz": "what was subtracted from the columns of each view",
@@ -172,6 +178,8 @@ def _write(
             "basis": view.basis,
             "known": view.known,
             "matches": view.n_matched,
+            "expected_right": _expected_right(view) if i != t else None,
+            "unmatched": None if view.unmatched is None else len(view.unmatched),
             "known_matches": len(inputs.known.between(i, t)[0]) if i != t else 0,
             "columns": column_entries(inputs.prepared[i]),
             "imputed": inputs.prepared[i].n_imputed,
@@ -185,6 +193,8 @@ def _write(
             write_labels(folder / names[i], data.row_ids[i], view.labels)
             views[i] |= {"labels": names[i], "shares_clusters": view.shares_clusters}
     write_matches(folder / MATCHES, findings, data.row_ids)
+    if findings.views[t].unmatched is not None:
+        write_unmatched(folder / UNMATCHED, findings, data.row_ids)
     if findings.n_suspects:
         write_suspects(folder / SUSPECTS, findings)
     for name, write in found.files.items():
@@ -208,6 +218,13 @@ def _write(
         "views": views,
         "files": sorted([*(file.name for file in folder.iterdir()), SUMMARY]),
     }
+
+
+def _expected_right(view: ViewFindings) -> float | None:
+    """Share of the matches that are expected to be right, where anything says it."""
+    if view.verdict != "objects" or not view.n_matched:
+        return None
+    return view.expected_right / view.n_matched
 
 
 def _tell(summary: dict[str, Any], output: Path) -> None:

@@ -13,6 +13,7 @@ from unaligned.datasets.readers.columns import (
 )
 from unaligned.datasets.readers.contents import FileView, Options, listed
 from unaligned.matrices import read_matrix
+from unaligned.views import row_names
 
 __all__ = ["Table", "read_table"]
 
@@ -176,9 +177,6 @@ def _is_missing(value: Any) -> bool:
 
 
 def _index(frame: Any) -> list[str] | None:
-    """Names that a data frame has for its rows."""
-    index = getattr(frame, "index", None)
-    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
-        return None
-    names = [str(name) for name in index]
-    return names if len(set(names)) == len(names) else None
+    """Names that a data frame has for its rows, if they tell them apart."""
+    names = row_names(frame)
+    return names if names and len(set(names)) == len(names) else None

@@ -51,6 +51,8 @@ class ViewFindings:
     """The user's names of the rows; None: row numbers."""
     prepared: Prepared | None = None
     """What was made of the columns of its table; None where the view came as it is."""
+    unmatched: NDArray[np.intp] | None = None
+    """Its rows without a partner in any view; None where no view has any partners."""
 
     @property
     def n_rows(self) -> int:
@@ -61,6 +63,17 @@ class ViewFindings:
     def n_matched(self) -> int:
         """Rows of the template that have a partner here."""
         return int((self.partners >= 0).sum())
+
+    @property
+    def expected_right(self) -> float:
+        """Matches that can be expected to be right.
+
+        A match is right if the correspondence is, whose probability is trust, and if it
+        is the right one among its rivals, which is its confidence; known ones are.
+        """
+        sure = self.confidence[self.partners >= 0]
+        known = (sure == 1) & (self.known > 0)
+        return float(np.where(known, 1, self.trust * sure).sum())
 
     def row_name(self, row: int) -> str:
         """Id of a row, or its number."""
@@ -185,6 +198,7 @@ def gather(
     else:
         places = [np.zeros((n, 2), dtype=np.float32) for n in n_rows]
 
+    rows_alone = _without_partner(alignment.with_rows(n_rows, [None] * n_views))
     labels = getattr(found, "view_labels_", [None] * n_views)
     weights = getattr(found, "view_weights_", [None] * n_views)
     widths = getattr(found, "n_features_per_view_", None)
@@ -208,6 +222,7 @@ def gather(
             weight=None if weights[i] is None else float(weights[i]),
             ids=view_ids[i],
             prepared=prepared[i],
+            unmatched=rows_alone[i],
         )
         for i in range(n_views)
     ]
@@ -228,6 +243,15 @@ def gather(
         suspects=alignment.suspects,
         effort=_effort(found) if effort is None else effort,
     )
+
+
+def _without_partner(alignment: Alignment) -> list[NDArray[np.intp] | None]:
+    """Rows of each view without a partner, where there are partners at all."""
+    views = range(alignment.n_views)
+    alone = [alignment.unmatched(i) for i in views]
+    if all(len(alone[i]) == alignment.n_rows[i] for i in views):
+        return [None for _ in views]
+    return [*alone]
 
 
 def _effort(found: Any) -> str | None:

@@ -75,6 +75,7 @@ def render(findings: Findings, title: str | None = None) -> str:
         standing=lambda view: standing(view, findings),
         mood=mood,
         names_of=names_of,
+        unmatched=lambda view: [view.row_name(row) for row in view.unmatched],
         largest_weight=max((view.weight or 0 for view in findings.views), default=0),
         curve=_curve(findings),
         # Ours, or escaped already.

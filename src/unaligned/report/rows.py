@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.views import label
+from unaligned.views import label, row_names
 
 __all__ = ["Column", "check_columns", "check_ids", "views_in"]
 
@@ -39,12 +39,10 @@ def check_ids(
     AnnData in ``Xs``, or the ids of views that were prepared.
     """
     if ids is None:
-        per_view = _own_ids(Xs, len(names))
-    else:
-        per_view = _per_view(ids, "ids", names, n_rows)
+        return [row_names(X) for X in views_in(Xs, len(names))]
     return [
         None if of_view is None else [str(name) for name in of_view]
-        for of_view in per_view
+        for of_view in _per_view(ids, "ids", names, n_rows)
     ]
 
 
@@ -62,19 +60,6 @@ def check_columns(
     return [
         _column(str(name), _per_view(values, f"columns[{name!r}]", names, n_rows))
         for name, values in columns.items()
-    ]
-
-
-def _own_ids(Xs: Any, n_views: int) -> list[Any]:
-    """Ids of every view that was prepared, index of data frames and AnnData."""
-    each = views_in(Xs, n_views)
-    indices = [
-        getattr(X, "row_ids", getattr(X, "obs_names", getattr(X, "index", None)))
-        for X in each
-    ]
-    return [
-        None if callable(index) or type(index).__name__ == "RangeIndex" else index
-        for index in indices
     ]
 
 
