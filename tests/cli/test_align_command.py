@@ -140,7 +140,7 @@ def test_known_pairs_that_the_data_contradict_are_written(tmp_path, monkeypatch)
             suspects={(0, 1): np.array([[3, 4], [7, 9]])},
         )
 
-    monkeypatch.setattr(sys.modules["unaligned.cli.align"], "align_views", doubt)
+    monkeypatch.setattr(sys.modules["unaligned.savuc"], "align", doubt)
     files = [noise(tmp_path / f"{n}.npy", 150, i) for i, n in enumerate("ab")]
     out = tmp_path / "out"
     result = run("align", *files, *QUICK, "-o", out)

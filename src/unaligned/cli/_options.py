@@ -8,9 +8,36 @@ import click
 
 from unaligned.preparation.options import CATEGORICAL, DATES, IMPUTE, TRANSFORM
 
-__all__ = ["FileType", "NamedFile", "column_of", "file_options"]
+__all__ = [
+    "BASELINES",
+    "EFFORTS",
+    "EXIT_CODES",
+    "FileType",
+    "NamedFile",
+    "column_of",
+    "file_options",
+]
 
+# Named here, because importing what they stand for takes seconds.
 EFFORTS = ("quick", "normal", "thorough")
+BASELINES = (
+    "AEVC",
+    "CAMVC",
+    "CMVNMF",
+    "FDAGF",
+    "FMVACC",
+    "FPMVSCAG",
+    "LMVSC",
+    "MvCLN",
+    "PVC",
+    "RCAGL",
+    "UPMGCSM",
+    "VuCG",
+)
+
+EXIT_CODES = """\
+Exit codes: 0 done; 1 the input or the output folder cannot be used; 2 the command was
+not understood; 70 an error of this program; 130 stopped by Ctrl-C; 143 terminated."""
 
 
 class NamedFile(NamedTuple):

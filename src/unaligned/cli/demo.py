@@ -30,7 +30,7 @@ PAPER, ABLATION, OURS = "PAVuC-ATS", "NPA-VuC (ablation)", "SAVuC"
 @click.command()
 @click.option("--seed", default=0, show_default=True, help="Seed of shuffle and fits.")
 def demo(seed: int) -> None:
-    """Shuffle four views of the digits, cluster them, and say what that is worth."""
+    """Shuffle four views of the digits, cluster them, and say what it is worth."""
     console = Console()
     digits = load_digits_views()
     console.print(
