@@ -18,6 +18,7 @@ from unaligned.cli._outputs import (
     SUMMARY,
     check_names,
     check_output,
+    cluster_entries,
     column_entries,
     label_files,
     whole_folder,
@@ -192,6 +193,9 @@ def _write(
         if view.labels is not None:
             write_labels(folder / names[i], data.row_ids[i], view.labels)
             views[i] |= {"labels": names[i], "shares_clusters": view.shares_clusters}
+        if view.clusters is not None:
+            views[i]["clusters"] = cluster_entries(view.clusters)
+            views[i]["agreement_alone"] = view.clusters.agreement
     write_matches(folder / MATCHES, findings, data.row_ids)
     if findings.views[t].unmatched is not None:
         write_unmatched(folder / UNMATCHED, findings, data.row_ids)

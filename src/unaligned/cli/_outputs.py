@@ -20,6 +20,7 @@ import click
 from unaligned.cli._session import undisturbed
 from unaligned.drafts import abandoned_drafts, begin_draft
 from unaligned.preparation import Prepared
+from unaligned.report.clusters import ViewClusters
 
 __all__ = [
     "KIND",
@@ -27,6 +28,7 @@ __all__ = [
     "check_names",
     "check_output",
     "check_place",
+    "cluster_entries",
     "column_entries",
     "label_files",
     "spreadsheet_cell",
@@ -212,6 +214,15 @@ def column_entries(prepared: Prepared) -> list[dict[str, Any]]:
         {"action": action, "why": why, "n_columns": len(names)}
         | ({"columns": names} if named else {})
         for action, why, names in prepared.grouped()
+    ]
+
+
+def cluster_entries(clusters: ViewClusters) -> list[dict[str, Any]]:
+    """List the clusters of a view, with the columns in which each differs most."""
+    described = zip(clusters.names, clusters.sizes, clusters.telling, strict=True)
+    return [
+        {"cluster": name, "rows": size, "differs_in": dict(telling)}
+        for name, size, telling in described
     ]
 
 

@@ -59,10 +59,6 @@ class Prepared:
         """Rows and columns of ``X``."""
         return self.X.shape
 
-    def columns(self, action: str) -> list[str]:
-        """Names of the columns that were "used", "transformed" or "dropped"."""
-        return [note.column for note in self.notes if note.action == action]
-
     def grouped(self) -> list[tuple[str, str, list[str]]]:
         """Columns of which the same is said: action, reason and names.
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from unaligned.drafts import whole_file
-from unaligned.report.findings import Findings, gather
+from unaligned.report.findings import Findings
+from unaligned.report.gathering import gather
 from unaligned.report.page import render, require_jinja2
 
 __all__ = ["Findings", "gather", "render", "write_report"]

@@ -1,25 +1,18 @@
-"""Findings: all that a report shows, gathered from a fitted estimator as plain data."""
+"""Findings: all that a report shows, as plain data."""
 
-import inspect
-import platform
-import reprlib
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
 from unaligned.preparation.notes import Prepared
-from unaligned.report.maps import draw_maps, rows_to_draw
-from unaligned.report.rows import Column, check_columns, check_ids, views_in
+from unaligned.report.clusters import ViewClusters
+from unaligned.report.rows import Column
 
-__all__ = ["Findings", "Parameter", "ViewFindings", "gather"]
-
-PACKAGES = ("unaligned", "numpy", "scipy", "scikit-learn")
+__all__ = ["Findings", "Parameter", "ViewFindings"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +44,8 @@ class ViewFindings:
     """The user's names of the rows; None: row numbers."""
     prepared: Prepared | None = None
     """What was made of the columns of its table; None where the view came as it is."""
+    clusters: ViewClusters | None = None
+    """What its clusters are; None where there are none, or the view is not at hand."""
     unmatched: NDArray[np.intp] | None = None
     """Its rows without a partner in any view; None where no view has any partners."""
 
@@ -151,121 +146,3 @@ class Findings:
             }
             for pair in islice(pairs, at_most)
         ]
-
-
-def gather(
-    found: Any,
-    Xs: Any = None,
-    *,
-    ids: Any = None,
-    columns: Any = None,
-    maps: bool = True,
-    effort: str | None = None,
-    verbose: int = 0,
-) -> Findings:
-    """Gather what a report shows.
-
-    Parameters
-    ----------
-    found : fitted estimator, or Alignment found by `unaligned.align`
-    Xs, ids, columns
-        As in `unaligned.report.write_report`.
-    maps : bool, default=True
-        Whether to draw the maps, which takes seconds. False: all rows lie in one place.
-    effort : str, optional
-        How hard the correspondence was searched for, where an Alignment does not say.
-    verbose : int, default=0
-        Whether to print a line per map.
-
-    Returns
-    -------
-    Findings
-    """
-    if isinstance(found, Alignment):
-        alignment = found
-    else:
-        check_is_fitted(found, "alignment_")
-        alignment = found.alignment_
-    n_views = alignment.n_views
-    rows, maps_show = rows_to_draw(found, Xs)
-    names, n_rows = alignment.view_names, [X.shape[0] for X in rows]
-    view_ids = check_ids(ids, Xs, names, n_rows)
-    given = views_in(Xs, n_views)
-    prepared = [X if isinstance(X, Prepared) else None for X in given]
-    user_columns = check_columns(columns, names, n_rows)
-    if maps:
-        places = draw_maps(rows, alignment, verbose)
-    else:
-        places = [np.zeros((n, 2), dtype=np.float32) for n in n_rows]
-
-    rows_alone = _without_partner(alignment.with_rows(n_rows, [None] * n_views))
-    labels = getattr(found, "view_labels_", [None] * n_views)
-    weights = getattr(found, "view_weights_", [None] * n_views)
-    widths = getattr(found, "n_features_per_view_", None)
-    if widths is None:
-        widths = [X.shape[1] for X in rows]
-    # Methods that refuse views name those they did not refuse.
-    fused = getattr(found, "fused_views_", None)
-    views = [
-        ViewFindings(
-            name=names[i],
-            n_features=widths[i],
-            coordinates=places[i],
-            labels=labels[i],
-            shares_clusters=fused is None or i in fused,
-            partners=alignment.permutations[i],
-            confidence=alignment.confidence[i],
-            verdict=alignment.verdict[i],
-            trust=float(alignment.trust[i]),
-            basis=alignment.basis[i],
-            known=float(alignment.known[i]),
-            weight=None if weights[i] is None else float(weights[i]),
-            ids=view_ids[i],
-            prepared=prepared[i],
-            unmatched=rows_alone[i],
-        )
-        for i in range(n_views)
-    ]
-    return Findings(
-        method="align" if found is alignment else type(found).__name__,
-        views=views,
-        template=alignment.template,
-        maps_show=maps_show,
-        columns=user_columns,
-        objective=getattr(found, "objective_", None),
-        n_iter=getattr(found, "n_iter_", None),
-        converged=getattr(found, "converged_", None),
-        parameters=[] if found is alignment else _parameters(found),
-        versions={"python": platform.python_version()}
-        | {name: version(name) for name in PACKAGES},
-        citation=getattr(found, "citation", None),
-        apart=alignment.others,
-        suspects=alignment.suspects,
-        effort=_effort(found) if effort is None else effort,
-    )
-
-
-def _without_partner(alignment: Alignment) -> list[NDArray[np.intp] | None]:
-    """Rows of each view without a partner, where there are partners at all."""
-    views = range(alignment.n_views)
-    alone = [alignment.unmatched(i) for i in views]
-    if all(len(alone[i]) == alignment.n_rows[i] for i in views):
-        return [None for _ in views]
-    return [*alone]
-
-
-def _effort(found: Any) -> str | None:
-    effort = getattr(found, "effort", None)
-    return effort if isinstance(effort, str) else None
-
-
-def _parameters(model: Any) -> list[Parameter]:
-    """Parameters of an estimator, in the order of its constructor."""
-    described = []
-    values = model.get_params(deep=False)
-    for name, parameter in inspect.signature(type(model)).parameters.items():
-        value = values[name]
-        # `is` first: comparing arrays with == gives no truth.
-        same = value is parameter.default or repr(value) == repr(parameter.default)
-        described.append(Parameter(name, reprlib.repr(value), same))
-    return described

@@ -6,10 +6,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from unaligned.views import label, row_names
 
-__all__ = ["Column", "check_columns", "check_ids", "views_in"]
+__all__ = [
+    "Column",
+    "check_columns",
+    "check_ids",
+    "feature_names",
+    "value_columns",
+    "views_in",
+]
 
 # A column of numbers with at most so many different whole values is one of categories.
 MOST_CATEGORIES = 12
@@ -70,6 +78,53 @@ def views_in(Xs: Any, n_views: int) -> list[Any]:
     if not isinstance(each, list | tuple) or len(each) != n_views:
         return [None] * n_views
     return list(each)
+
+
+def feature_names(X: Any, d: int) -> list[str]:
+    """Names of the columns of a view as the user gave it, or their positions."""
+    names = getattr(X, "feature_names", None)
+    if names is None and hasattr(X, "obs_names"):  # AnnData
+        names = X.var_names
+    elif names is None:
+        names = getattr(X, "columns", None)
+    if names is None or len(names) != d:
+        return [f"column {j}" for j in range(d)]
+    return [str(name) for name in names]
+
+
+def value_columns(
+    Xs: list[Any], names: list[str], features: list[list[str]], wanted: list[list[int]]
+) -> list[Column]:
+    """Make columns to colour rows by of some columns of the views themselves.
+
+    Parameters
+    ----------
+    Xs : list of matrices
+    names : list of str
+        Of the views.
+    features : list of list of str
+        Names of the columns of each view.
+    wanted : list of list of int
+        Columns of each view.
+
+    Returns
+    -------
+    list of Column
+        Names that two views have are followed by that of the view.
+    """
+    known = [feature for own in features for feature in set(own)]
+    made = []
+    for i, X in enumerate(Xs):
+        some = X[:, wanted[i]]
+        some = some.toarray() if sparse.issparse(some) else some
+        for at, j in enumerate(wanted[i]):
+            name = features[i][j]
+            if known.count(name) > 1:
+                name = f"{name} ({names[i]})"
+            values: list[NDArray[Any] | None] = [None] * len(Xs)
+            values[i] = np.asarray(some[:, at], dtype=np.float32)
+            made.append(Column(name, values, None))
+    return made
 
 
 def _per_view(
