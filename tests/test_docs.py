@@ -92,6 +92,19 @@ def test_readme_shows_its_two_commands_on_lines_of_their_own():
     assert {"make demo", "make test"} <= set(lines)
 
 
+def test_readme_figures_are_those_of_the_pages():
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    promises = (ROOT / "docs" / "promises.md").read_text()
+    for name in ("ProteinFold", "Wiki"):
+        row = re.search(
+            rf"^\| {name} \| (.*?) \| (.*?) \| .*? \| (.*?) \|", promises, re.M
+        )
+        matched, chance, template = row.groups()
+        assert f"{matched} " in readme
+        assert f"(chance {chance})" in readme
+        assert template in readme
+
+
 def test_the_method_page_names_functions_that_exist():
     from unaligned.pavuc import updates
 
