@@ -290,3 +290,44 @@ def test_anndata_by_representation_and_layer(counts):
         prepare(cells, layer="raw")
     with pytest.raises(ValueError, match="not both"):
         prepare(cells, use_rep="X_pca", layer="counts")
+
+
+class TestNewRows:
+    def test_of_the_same_table_are_the_rows_of_the_view(self, people):
+        people.loc[:9, "income"] = 0
+        view = prepare(people, dates="number")
+        again = prepare(people[50:60], like=view)
+        assert again.feature_names == view.feature_names
+        np.testing.assert_allclose(again.X, view.X[50:60])
+        assert again.row_ids == [f"c{row}" for row in range(50, 60)]
+
+    def test_counts_are_scaled_to_the_depth_of_the_view(self, counts):
+        view = prepare(counts)
+        np.testing.assert_allclose(prepare(counts[:5], like=view).X, view.X[:5])
+        as_sparse = prepare(sparse.csr_array(counts[:5]), like=view).X
+        np.testing.assert_allclose(as_sparse.toarray(), view.X[:5])
+
+    def test_gaps_are_expected_from_the_rows_of_the_view(self, people):
+        view = prepare(people[["age", "iron", "income"]])
+        holed = people[["age", "iron", "income"]].copy()[:20]
+        holed.loc[:9, "iron"] = np.nan
+        holed.loc[12, "income"] = 0  # none was zero, and zero has no logarithm
+        again = prepare(holed, like=view)
+        assert np.isfinite(again.X).all()
+        assert np.corrcoef(again.X[:10, 1], people["iron"][:10])[0, 1] > 0.6
+        np.testing.assert_array_equal(again.X[10:, 1], people["iron"][10:20])
+
+    def test_order_of_columns_does_not_matter_and_lacking_ones_are_named(self, people):
+        view = prepare(people)
+        turned = people[people.columns[::-1]]
+        np.testing.assert_allclose(prepare(turned, like=view).X, view.X)
+        with pytest.raises(ValueError, match="no column of numbers 'age'"):
+            prepare(people.drop(columns="age"), like=view)
+        with pytest.raises(ValueError, match="no column 'smoker' of text"):
+            prepare(people.drop(columns="smoker"), like=view)
+
+    def test_a_model_labels_them(self, people):
+        view = prepare(people)
+        model = unaligned.SAVuC(2, effort="quick", random_state=0).fit([view])
+        new = prepare(people[:40], like=view)
+        assert len(model.predict(new, view=0)) == 40

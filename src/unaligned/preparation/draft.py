@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned.preparation.notes import ColumnNote, Prepared
+from unaligned.preparation.recipe import Recipe
 from unaligned.preparation.tables import Table
 
 __all__ = ["Draft"]
@@ -27,6 +28,10 @@ class Draft:
         Values that each of them misses.
     counts : bool
         Whether they are counts.
+    depth : float or None
+        Sum that rows of counts were scaled to.
+    scales : dict
+        Columns by name of which logarithms were taken, see `Recipe`.
     remarks : list of str
         What was done to the table as a whole.
     """
@@ -34,6 +39,8 @@ class Draft:
     def __init__(self, table: Table, keep: frozenset[str]) -> None:
         self.X = table.X
         self.is_table, self.keep, self.counts = table.is_table, keep, False
+        self.depth: float | None = None
+        self.scales: dict[str, float] = {}
         self.remarks: list[str] = []
         self.n_imputed = 0
         self.empty_rows: NDArray[np.intp] = np.empty(0, dtype=np.intp)
@@ -47,6 +54,7 @@ class Draft:
         self._dropped: dict[int, str] = {}
         self._transformed: dict[str, str] = {}
         self._others: list[ColumnNote] = []
+        self._made: dict[str, list[str] | None] = {}
         known = {*self.names, *table.others}
         if strangers := sorted(keep - known):
             raise ValueError(
@@ -68,9 +76,10 @@ class Draft:
         """Whether the user wants each column as it is."""
         return np.array([name in self.keep for name in self.names], dtype=bool)
 
-    def drop(self, which: Array, why: str) -> None:
+    def drop(self, which: Array, why: str, even_if_asked_for: bool = False) -> None:
         """Leave columns out at the next `compress`, unless they were asked for."""
-        for i in self._source[which & ~self.asked_for()].tolist():
+        out = which if even_if_asked_for else which & ~self.asked_for()
+        for i in self._source[out].tolist():
             self._dropped.setdefault(i, why)
 
     def compress(self) -> None:
@@ -89,8 +98,11 @@ class Draft:
         """Note that a column of text or dates is left out."""
         self._others.append(ColumnNote(name, "dropped", why))
 
-    def add(self, name: str, columns: dict[str, Array], why: str) -> None:
-        """Use columns that were made of one of text or dates."""
+    def add(
+        self, name: str, columns: dict[str, Array], why: str, levels: list[str] | None
+    ) -> None:
+        """Use columns that were made of one of text, with its categories, or dates."""
+        self._made[name] = levels
         made = np.column_stack([*columns.values()]).astype(self.X.dtype)
         missing = np.isnan(made).sum(axis=0)
         self._others.append(ColumnNote(name, "transformed", why, int(missing.max())))
@@ -112,6 +124,9 @@ class Draft:
             )
         named = table.names is not None or table.is_table
         names = self.names if named else None
+        sources: Any = self._source.tolist()
+        if table.names is not None:
+            sources = [table.names[i] for i in sources]
         return Prepared(
             X,
             names,
@@ -120,7 +135,8 @@ class Draft:
             self.remarks,
             self.n_imputed,
             self.empty_rows,
-            self.counts and not self._transformed,
+            self.counts and self.depth is None,
+            Recipe(sources, self.depth, self.scales, self._made),
         )
 
     def _notes_of_numbers(self) -> list[ColumnNote]:

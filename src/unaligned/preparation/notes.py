@@ -53,6 +53,8 @@ class Prepared:
     """Rows more than half of whose numbers were missing."""
     raw_counts: bool = False
     """Whether the numbers are counts that were left as they are."""
+    recipe: Any = field(default=None, repr=False)
+    """What to do with new rows, for ``prepare(table, like=...)``."""
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """The steps from a table to a view, in their order."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,10 @@ from unaligned.preparation.kinds import (
 )
 from unaligned.preparation.notes import Prepared
 from unaligned.preparation.options import CATEGORICAL, DATES, IMPUTE, TRANSFORM
+from unaligned.preparation.recipe import dummies, logarithm, normalise_counts
 from unaligned.preparation.tables import read_table
 
-__all__ = ["normalise_counts", "prepare"]
+__all__ = ["prepare"]
 
 Array = NDArray[Any]
 
@@ -43,6 +45,7 @@ def prepare(
     id_column: str | int | bool | None = None,
     use_rep: str | None = None,
     layer: str | None = None,
+    like: Prepared | None = None,
 ) -> Prepared:
     """Make a view of a table as people have it.
 
@@ -74,6 +77,10 @@ def prepare(
         Column with the ids of the rows, as in `unaligned.datasets.read_views`.
     use_rep, layer : str, optional
         Of an AnnData, the key of ``obsm`` or of ``layers`` to read. Default: ``X``.
+    like : Prepared, optional
+        A view that was prepared: bring new rows of it into the same form, for
+        ``predict`` and ``transform``. All other options are then those of that view,
+        but for those that say what to read.
 
     Returns
     -------
@@ -124,6 +131,8 @@ def prepare(
     since | dropped | dates; dates="number" makes days of them
     >>> view.remarks
     ['1 value is missing (under 1 %; in age), and was imputed from the other columns.']
+    >>> prepare(people[:3], like=view).X.shape  # new rows for a model of this view
+    (3, 3)
     """
     for name, value, allowed in (
         ("impute", impute, IMPUTE),
@@ -138,6 +147,11 @@ def prepare(
         table, id_column=id_column, exclude=exclude, use_rep=use_rep, layer=layer
     )
     _check_finite(parts.X)
+    if like is not None:
+        X = like.recipe.apply(parts, like.X)
+        return replace(
+            like, X=X, row_ids=parts.row_ids, remarks=[], n_imputed=0, notes=[]
+        )
     draft = Draft(parts, frozenset(keep))
     leave_out(draft)
     if transform == "auto":
@@ -160,7 +174,7 @@ def leave_out(draft: Draft) -> None:
     """Leave out columns of numbers that are no features."""
     X, n = draft.X, draft.X.shape[0]
     if not sparse.issparse(X):
-        draft.drop(draft.n_missing == n, "empty")
+        draft.drop(draft.n_missing == n, "empty", even_if_asked_for=True)
         draft.drop(2 * draft.n_missing > n, "more than half empty")
     if draft.is_table:
         one_value = np.array([_is_constant(column) for column in X.T])
@@ -192,7 +206,7 @@ def _each(rule: Callable[[Array], bool], X: Array, which: Array) -> Array:
 def take_logarithms(draft: Draft) -> None:
     """Take logarithms of counts, by depth, and of skewed amounts in tables."""
     if draft.counts:
-        draft.X = normalise_counts(draft.X)
+        draft.X, draft.depth = normalise_counts(draft.X)
         for name in draft.names:
             draft.transform(name, "counts, by the depth of the row, logarithm taken")
         draft.remarks.append(
@@ -203,50 +217,16 @@ def take_logarithms(draft: Draft) -> None:
         X = draft.X
         amounts = (np.nanmin(X, axis=0) >= 0) & (skewness(X) > HIGHLY_SKEWED)
         amounts &= ~draft.asked_for()
-        changed = X.copy()
+        changed, scales = X.copy(), {}
         for i in np.flatnonzero(amounts):
-            changed[:, i] = logarithm(X[:, i])
+            zeros = (X[:, i] == 0).any()  # which have no logarithm
+            scales[i] = float(np.median(X[:, i][X[:, i] > 0])) if zeros else 0.0
+            changed[:, i] = logarithm(X[:, i], scales[i])
         milder = amounts & (np.abs(skewness(changed)) < skewness(X))
         draft.X = np.where(milder, changed, X)
         for i in np.flatnonzero(milder):
+            draft.scales[draft.names[i]] = scales[i]
             draft.transform(draft.names[i], "skewed, logarithm taken")
-
-
-def logarithm(amounts: Array) -> Array:
-    """Logarithms of amounts; with zeros among them, of 1 + x / median of the others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> logarithm(np.array([1.0, np.e])), np.expm1(logarithm(np.array([0.0, 2, 4])))
-    (array([0., 1.]), array([0.        , 0.66666667, 1.33333333]))
-    """
-    positive = amounts[amounts > 0]
-    if len(positive) == np.sum(~np.isnan(amounts)):
-        return np.asarray(np.log(amounts))
-    return np.asarray(np.log1p(amounts / np.median(positive)))
-
-
-def normalise_counts(X: Any) -> Any:
-    """Scale rows to the median sum of a row, and take log(1 + x).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.expm1(normalise_counts(np.array([[1.0, 1.0], [4.0, 0.0], [3.0, 9.0]])))
-    array([[2., 2.],
-           [4., 0.],
-           [1., 3.]])
-    """
-    depth = np.asarray(
-        np.nansum(X, axis=1) if not sparse.issparse(X) else X.sum(axis=1)
-    )
-    depth = depth.ravel().astype(np.float64)
-    factor = np.median(depth[depth > 0]) / np.where(depth > 0, depth, 1)
-    factor = factor.astype(X.dtype)
-    if sparse.issparse(X):
-        return (sparse.diags_array(factor) @ X).tocsr().log1p()
-    return np.log1p(X * factor[:, None])
 
 
 def add_others(
@@ -257,7 +237,7 @@ def add_others(
         days = as_days(values)
         if days is not None:
             if dates == "number" or name in draft.keep:
-                draft.add(name, {name: days}, "dates, in days since 1970")
+                draft.add(name, {name: days}, "dates, in days since 1970", None)
             else:
                 draft.leave(name, 'dates; dates="number" makes days of them')
             continue
@@ -273,8 +253,7 @@ def add_others(
         elif categorical == "drop" and not asked_for:
             draft.leave(name, "categories")
         else:
-            texts = np.array([text_of(value) for value in values])
             # Of two categories one column says all.
             told = levels[1:] if len(levels) == 2 else levels
-            columns = {f"{name}={level}": texts == level for level in told}
-            draft.add(name, columns, "categories, one column each")
+            columns = dummies(name, values, told)
+            draft.add(name, columns, "categories, one column each", told)
