@@ -30,7 +30,9 @@ def test_methods_are_those_of_the_library():
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--version"], ["--help"], ["cluster", "--help"], ["align", "--help"]]
+    "arguments",
+    [["--version"], ["--help"]]
+    + [[name, "--help"] for name in ("cluster", "align", "demo")],
 )
 def test_help_imports_nothing_heavy(arguments):
     heavy = ["numpy", "scipy", "sklearn", "pandas", "numba", "rich"]
