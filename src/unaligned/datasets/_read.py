@@ -1,16 +1,19 @@
 """Views from the files that people have."""
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
+from unaligned.datasets._file_views import (
+    FileViews,
+    different_names,
+    in_precision,
+    set_aside,
+    shared_ids,
+)
 from unaligned.datasets.readers.contents import (
     DataFileError,
     FileView,
@@ -22,7 +25,6 @@ from unaligned.datasets.readers.hdf5 import SIGNATURE, read_anndata, read_mudata
 from unaligned.datasets.readers.matlab import read_matlab
 from unaligned.datasets.readers.numpy_files import read_npy, read_npz
 from unaligned.datasets.readers.parquet import read_parquet
-from unaligned.known_pairs import are_row_numbers, pairs_by_name
 from unaligned.plain_files import check_plain
 
 __all__ = ["FileViews", "read_view", "read_views"]
@@ -51,43 +53,6 @@ BEGINNINGS = {
     b"PK\x03\x04": "a NumPy archive",
     b"MATLAB 5.0 MAT": "a MATLAB file",
 }
-
-
-class FileViews(NamedTuple):
-    """Views read from files, ready for ``fit(data.Xs, aligned=data.aligned)``."""
-
-    Xs: list[Any]
-    """The numbers, rows × columns: arrays or sparse matrices."""
-    view_names: list[str]
-    """A name for each view, all different."""
-    row_ids: list[list[str]]
-    """What each view calls its rows; ``"0"``, ``"1"``, … where it has no ids."""
-    has_ids: list[bool]
-    """Whether those ids come from the file."""
-    feature_names: list[list[str] | None]
-    """What each view calls its columns, if anything."""
-    other_columns: list[dict[str, NDArray[Any]]]
-    """One value per row each: text, dates, classes and columns left out."""
-    aligned: dict[tuple[int, int], NDArray[np.intp]] | None
-    """Known pairs, for each two views their rows in two columns; None without any."""
-    paths: list[Path]
-    """The file of each view."""
-    id_columns: list[str | None]
-    """The column that the ids of each view come from, if it is one."""
-    are_tables: list[bool]
-    """Whether each view is a table, with columns of different kinds."""
-
-    def view(self, i: int) -> FileView:
-        """One of the views, as `read_view` gives it."""
-        return FileView(
-            self.view_names[i],
-            self.Xs[i],
-            self.row_ids[i] if self.has_ids[i] else None,
-            self.feature_names[i],
-            self.other_columns[i],
-            self.id_columns[i],
-            self.are_tables[i],
-        )
 
 
 def read_view(path: PathLike, **options: Any) -> FileView:
@@ -233,7 +198,7 @@ def read_views(
     named = [view.row_ids is not None for _, view in views]
     return FileViews(
         Xs=[view.X for _, view in views],
-        view_names=_different_names(views),
+        view_names=different_names(views),
         row_ids=[
             view.row_ids or [str(row) for row in range(view.X.shape[0])]
             for _, view in views
@@ -241,7 +206,7 @@ def read_views(
         has_ids=named,
         feature_names=[view.feature_names for _, view in views],
         other_columns=[view.other_columns for _, view in views],
-        aligned=_shared_ids(views, match_ids) or None,
+        aligned=shared_ids(views, match_ids) or None,
         paths=[path for path, _ in views],
         id_columns=[view.id_column for _, view in views],
         are_tables=[view.is_table for _, view in views],
@@ -273,8 +238,8 @@ def read_file(path: PathLike, options: Options) -> list[FileView]:
         raise DataFileError(str(error)) from None
     kind, reader = _find_reader(path)
     try:
-        views = [_set_aside(view, options.exclude) for view in reader(path, options)]
-        return [_in_precision(view, options.dtype) for view in views]
+        views = [set_aside(view, options.exclude) for view in reader(path, options)]
+        return [in_precision(view, options.dtype) for view in views]
     except DataFileError as error:
         raise DataFileError(f"{path}: {error}") from None
     except (FileNotFoundError, ImportError, IsADirectoryError, PermissionError):
@@ -327,69 +292,3 @@ def _find_reader(path: Path) -> tuple[str, Reader]:
             "give it the right suffix."
         )
     return kind, reader
-
-
-def _set_aside(view: FileView, columns: tuple[str | int, ...]) -> FileView:
-    """Take columns out of a view whose reader has left them in."""
-    names = view.feature_names or []
-    out = [i for i, name in enumerate(names) if name in columns]
-    if not out:
-        return view
-    taken = view.X[:, out].toarray() if sparse.issparse(view.X) else view.X[:, out]
-    others = {names[i]: taken[:, at] for at, i in enumerate(out)}
-    kept = np.delete(np.arange(len(names)), out)
-    return view._replace(
-        X=view.X[:, kept],
-        feature_names=[names[i] for i in kept],
-        other_columns=view.other_columns | others,
-    )
-
-
-def _in_precision(view: FileView, dtype: Any) -> FileView:
-    """Give a dense, real view the precision asked for."""
-    X = view.X
-    if dtype is None or sparse.issparse(X) or X.dtype.kind == "c":
-        return view
-    return view._replace(X=X.astype(dtype, copy=False))
-
-
-def _different_names(views: list[tuple[Path, FileView]]) -> list[str]:
-    """Names of the views; with their files', or numbered, where two are the same."""
-    names = [view.name for _, view in views]
-    if len(set(names)) < len(names):
-        stems = [path.name.split(".")[0] for path, _ in views]
-        names = [
-            name if name == stem else f"{stem}:{name}"
-            for name, stem in zip(names, stems, strict=True)
-        ]
-    return [
-        name if name not in names[:i] else f"{name} ({i})"
-        for i, name in enumerate(names)
-    ]
-
-
-def _shared_ids(
-    views: list[tuple[Path, FileView]], match_ids: bool
-) -> dict[tuple[int, int], NDArray[np.intp]]:
-    """Pairs of rows that have the same id, where that means something."""
-    ids = [view.row_ids or [] for _, view in views]
-    numbered = [are_row_numbers(own) for own in ids]
-    paths = [path for path, _ in views]
-    pairs, silent = {}, set()
-    for i, j in combinations(range(len(views)), 2):
-        in_one = paths[i] == paths[j] and paths[i].suffix.lower() == ".h5mu"
-        if in_one and numbered[i] and numbered[j] and not match_ids:
-            silent.add(paths[i])
-        elif match_ids or in_one:
-            shared = pairs_by_name(ids[i], ids[j])
-            if len(shared):
-                pairs[i, j] = shared
-    for path in sorted(silent):
-        warnings.warn(
-            f"{path}: the names of the rows are just row numbers in two modalities or "
-            "more, and no pair is taken from them. If rows of one number are the same "
-            "object, say match_ids=True.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return pairs
