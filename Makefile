@@ -42,11 +42,11 @@ install: $(VENV)/.installed-plots  ## Install the library into .venv
 demo: install  ## Shuffle four views of the digits, cluster them, tell what it is worth
 	@$(BIN)/unaligned demo
 
-test: $(VENV)/.installed-test  ## Run the tests (no torch, no download)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not heavy"
+test: $(VENV)/.installed-test  ## Run the quick tests (no torch, no download)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not heavy and not slow"
 
-test-all: test $(VENV)/.installed-heavy chromium  ## Run all tests, with torch and the other extras
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m heavy
+test-all: test $(VENV)/.installed-heavy chromium  ## Run all tests: slow ones too, and those with torch and the other extras
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "heavy or slow"
 
 lint: $(VENV)/.installed-lint  ## Style and types
 	$(BIN)/ruff check .

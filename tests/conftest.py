@@ -16,6 +16,42 @@ settings.load_profile("unaligned")
 ROOT = Path(__file__).parents[1]
 
 
+# Whole files, and tests, that take more than two seconds of CPU or run generated cases.
+# They are named here rather than marked one by one, to be seen together.
+SLOW = (
+    "baselines/test_deep.py::test_classes_can_be_looked_at_without_torch",
+    "baselines/test_deep.py::test_importing_the_baselines_does_not_import_torch",
+    "benchmark/test_study_page.py::test_page_lists_every_error",
+    "cli/test_bench.py::test_a_killed_run_loses_the_cell_in_flight_only",
+    "cli/test_bench.py::test_a_run_that_is_stopped_says_how_to_go_on",
+    "cli/test_cluster.py::test_a_run_that_is_stopped_leaves_nothing",
+    "cli/test_demo.py::test_demo_prints_one_table_and_says_what_it_means",
+    "datasets/test_hostile_files.py",
+    "faults/test_checkpoints.py::test_a_fit_that_is_stopped_says_how_to_go_on",
+    "faults/test_checkpoints.py::test_an_alignment_goes_on_to_the_same_answer",
+    "faults/test_kills.py",
+    "faults/test_read_only.py::test_a_command_where_nothing_can_be_kept",
+    "pavuc/test_estimator.py::test_table_4_with_the_released_settings",
+    "pavuc/test_large_fits.py",
+    "pavuc/test_safeguard.py::test_objective_never_rises",
+    "savuc/test_align.py::test_reuters_in_two_languages",
+    "savuc/test_align.py::test_views_that_belong_together_apart",
+    "savuc/test_growth.py::test_growth_goes_on_from_every_milestone_to_the_same_end",
+    "savuc/test_savuc.py::test_a_fit_goes_on_from_its_checkpoint_to_the_same_result",
+    "savuc/test_savuc.py::test_the_same_seed_gives_the_same_labels",
+    "test_docs.py::test_code_on_the_page_runs[docs/",
+    "test_docs.py::test_the_study_page_is_what_the_results_say",
+    "torture/",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark slow tests."""
+    for item in items:
+        if item.nodeid.removeprefix("tests/").startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
 def heed_ctrl_c() -> None:
     """Make a new process heed Ctrl-C; shells have background jobs ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

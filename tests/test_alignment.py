@@ -4,6 +4,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from unaligned import Alignment
@@ -47,14 +48,102 @@ def test_trusted_pairs_are_those_of_trusted_views_and_can_be_passed_on(alignment
     np.testing.assert_array_equal(known.between(2, 1), [[1, 0], [0, 2]])
 
 
-def test_table_has_a_line_per_template_row_and_other_view(alignment):
+def test_table_has_a_line_per_match(alignment):
     frame = alignment.to_frame()
-    columns = ["template_row", "view", "row", "confidence", "trust", "verdict"]
+    columns = ["template_view", "template_row", "template_id", "view", "row", "id"]
+    columns += ["confidence", "trust", "verdict"]
     assert list(frame.columns) == columns
-    assert len(frame) == 6
+    assert len(frame) == 4
     line = frame[(frame.view == "c") & (frame.template_row == 2)].iloc[0]
     assert (line["row"], line["confidence"], line["trust"]) == (0, 0.3, 0.7)
-    assert list(frame.verdict) == ["none"] * 3 + ["objects"] * 3
+    assert (line["template_id"], line["id"]) == ("2", "0")
+    assert list(frame.verdict) == ["none"] * 2 + ["objects"] * 2
+    assert (frame["row"] >= 0).all()
+
+
+def test_rows_without_a_partner_have_missing_values_and_ids_are_the_users(alignment):
+    ids = [["x", "y", "z", "w"], ["k", "l", "m"], None]
+    named = alignment.with_rows([4, 3, 2], ids)
+    frame = named.to_frame(unmatched=True)
+    assert len(frame) == 6
+    missing = frame[frame["row"].isna()]
+    assert missing[["template_id", "view"]].to_numpy().tolist() == [
+        ["m", "a"],
+        ["l", "c"],
+    ]
+    assert missing["id"].isna().all()
+    assert missing["confidence"].isna().all()
+    assert frame["row"].dtype == "Int64"
+    assert named.to_frame()["id"].tolist() == ["z", "x", "1", "0"]
+    assert named.unmatched("a").tolist() == [1, 3]
+    assert named.unmatched("b").tolist() == []
+    with pytest.raises(ValueError, match="does not know how many rows"):
+        alignment.unmatched(0)
+    with pytest.raises(ValueError, match="row_ids names 3 rows of a view that has 2"):
+        alignment.with_rows([4, 3, 2], [None, None, ["p", "q", "r"]])
+    with pytest.raises(ValueError, match="n_rows has 1 entries"):
+        alignment.with_rows([4], [None])
+
+
+def test_groups_apart_have_lines_of_their_own(alignment):
+    apart = replace(
+        alignment,
+        template=0,
+        permutations=[np.arange(2), np.array([-1, -1]), np.array([1, 0])],
+        confidence=[np.ones(2)] * 3,
+        trust=np.array([1, 0, 0.9]),
+        verdict=["objects", "none", "objects"],
+    )
+    frame = replace(alignment, others=[apart]).to_frame()
+    assert set(frame.template_view) == {"a", "b"}
+    own = frame[frame.template_view == "a"]
+    assert own[["template_row", "view", "row"]].to_numpy().tolist() == [
+        [0, "c", 1],
+        [1, "c", 0],
+    ]
+
+
+class TestMerge:
+    left = pd.DataFrame({"x": [1, 2, 3, 4], "both": list("abcd")})
+    right = pd.DataFrame({"y": [10.5, 20.5], "both": list("ef")}, index=["p", "q"])
+
+    def merge(self, alignment, **options):
+        return alignment.merge(self.left, self.right, ("a", "c"), **options)
+
+    @pytest.mark.parametrize(
+        ("how", "x", "y"),
+        [
+            ("inner", [3], [20.5]),
+            ("left", [3, 1, 2, 4], [20.5, None, None, None]),
+            ("right", [3, None], [20.5, 10.5]),
+            ("outer", [3, 1, 2, 4, None], [20.5, None, None, None, 10.5]),
+        ],
+    )
+    def test_rows_stand_beside_their_partners(self, alignment, how, x, y):
+        table = self.merge(alignment, how=how)
+        assert list(table.columns) == ["x", "both_a", "y", "both_c", "confidence"]
+        for column, expected in (("x", x), ("y", y)):
+            values = table[column].astype(object)
+            assert values.where(values.notna(), None).tolist() == expected
+        assert table["confidence"][0] == 0.9  # the less sure of two matches
+        assert table["confidence"][1:].isna().all()
+
+    def test_is_pandas_own_merge_where_views_are_tables(self, alignment):
+        known = alignment.with_rows([4, 3, 2], [None] * 3)
+        pairs = known.pairs("a", "c")
+        keyed = pd.DataFrame({"i": pairs[:, 0], "j": pairs[:, 1]})
+        left, right = self.left.reset_index(), self.right.reset_index(drop=True)
+        expected = keyed.merge(left, left_on="i", right_index=True).merge(
+            right, left_on="j", right_index=True
+        )
+        assert self.merge(known)["x"].tolist() == expected["x"].tolist()
+
+    def test_complaints(self, alignment):
+        with pytest.raises(ValueError, match="how='cross' must be one of 'inner'"):
+            self.merge(alignment, how="cross")
+        known = alignment.with_rows([5, 3, 2], [None] * 3)
+        with pytest.raises(ValueError, match="'a' has 4 rows, but the view had 5"):
+            self.merge(known)
 
 
 def test_table_of_a_single_view_is_empty():

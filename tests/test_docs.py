@@ -17,6 +17,7 @@ from unaligned import (
     datasets,
     metrics,
     plotting,
+    preparation,
     report,
     scverse,
     selection,
@@ -32,6 +33,7 @@ MODULES = [
     datasets,
     metrics,
     plotting,
+    preparation,
     report,
     scverse,
     selection,
@@ -47,7 +49,13 @@ def test_every_public_name_has_an_api_entry(module):
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "docs/quickstart.md", "docs/choosing.md", "docs/long_runs.md"],
+    [
+        "README.md",
+        "docs/quickstart.md",
+        "docs/choosing.md",
+        "docs/files.md",
+        "docs/long_runs.md",
+    ],
 )
 def test_code_on_the_page_runs(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
@@ -82,6 +90,19 @@ def test_the_page_on_clusters_is_what_the_results_say():
 def test_readme_shows_its_two_commands_on_lines_of_their_own():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert {"make demo", "make test"} <= set(lines)
+
+
+def test_readme_figures_are_those_of_the_pages():
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    promises = (ROOT / "docs" / "promises.md").read_text()
+    for name in ("ProteinFold", "Wiki"):
+        row = re.search(
+            rf"^\| {name} \| (.*?) \| (.*?) \| .*? \| (.*?) \|", promises, re.M
+        )
+        matched, chance, template = row.groups()
+        assert f"{matched} " in readme
+        assert f"(chance {chance})" in readme
+        assert template in readme
 
 
 def test_the_method_page_names_functions_that_exist():

@@ -198,7 +198,7 @@ class TestWhatIsTurnedAway:
             ([GOOD, np.array([[1.0, None]] * 4)], "view 1 contains NaN .* 4 NaN"),
             (
                 [pd.DataFrame({"x": [1, 2], "name": ["Ann", "Bob"]})],
-                "view 0 holds 'Ann' .* row 0, column 1.*OneHotEncoder",
+                "view 0 holds 'Ann' .* row 0, column 1.*unaligned.prepare",
             ),
             (
                 [pd.DataFrame({"when": [datetime.datetime(2020, 1, 1)] * 3})],

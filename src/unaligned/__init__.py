@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from unaligned import baselines, datasets, metrics, selection
     from unaligned.alignment import Alignment
     from unaligned.pavuc import PAVuC
+    from unaligned.preparation import prepare
     from unaligned.saving import load
     from unaligned.savuc import SAVuC, align
 
@@ -22,6 +23,7 @@ __all__ = [
     "datasets",
     "load",
     "metrics",
+    "prepare",
     "selection",
 ]
 
@@ -32,6 +34,7 @@ _HOMES = {
     "SAVuC": "unaligned.savuc",
     "align": "unaligned.savuc",
     "load": "unaligned.saving",
+    "prepare": "unaligned.preparation",
 }
 _MODULES = {"baselines", "datasets", "metrics", "selection"}
 

@@ -1,24 +1,23 @@
 """Alignment: which row of which view belongs to which, and how far to trust it."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unaligned.alignment_parts import BASES, TRUSTED, VERDICTS, check_parts
+from unaligned.alignment_tables import TablesMixin, matches_of
 from unaligned.alignment_text import describe, to_html
 
 __all__ = ["BASES", "TRUSTED", "VERDICTS", "Alignment"]
 
 Indices = NDArray[np.intp]
 
-TRUSTED = 0.5  # the trust from which a view counts as aligned, in all of the library
-VERDICTS = ("objects", "classes", "none", "untested")
-BASES = ("structure", "known pairs")
-
 
 @dataclass(frozen=True)
-class Alignment:
+class Alignment(TablesMixin):
     """A correspondence between the rows of several views and those of a template.
 
     Parameters
@@ -55,6 +54,11 @@ class Alignment:
     suspects : dict
         ``{(i, j): pairs}``: known pairs that the data contradict, rows of view i and
         rows of view j in two columns.
+    n_rows : list of int
+        Rows of each view; empty where nobody says it.
+    row_ids : list of list of str
+        What each view calls its rows, None where they are just numbered. They come from
+        the index of data frames, ``obs_names`` and `unaligned.prepare`.
 
     Examples
     --------
@@ -79,6 +83,8 @@ class Alignment:
     basis: list[str] = field(default_factory=list)
     known: NDArray[np.float64] = None  # type: ignore[assignment]
     suspects: dict[tuple[int, int], Indices] = field(default_factory=dict)
+    n_rows: list[int] = field(default_factory=list)
+    row_ids: list[list[str] | None] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         n_views = len(self.permutations)
@@ -91,7 +97,7 @@ class Alignment:
             given = getattr(self, name)
             if given is None or not len(given):
                 object.__setattr__(self, name, default)
-        _check(self)
+        check_parts(self)
         if not vars(self)["verdict"]:
             del vars(self)["verdict"]  # until somebody asks, see below
 
@@ -127,11 +133,7 @@ class Alignment:
             Rows of view i and rows of view j, in the order of the template, or of that
             of the group that they are in.
         """
-        i, j = self.index_of(i), self.index_of(j)
-        of_group = next((g for g in self.others if {i, j} <= {*g.trusted()}), self)
-        rows_i, rows_j = of_group.permutations[i], of_group.permutations[j]
-        matched = (rows_i >= 0) & (rows_j >= 0)
-        return np.column_stack([rows_i[matched], rows_j[matched]])
+        return matches_of(self, self.index_of(i), self.index_of(j))[0]
 
     def trusted(self, at_least: float = TRUSTED) -> list[int]:
         """List the views that can be trusted, the template among them.
@@ -197,34 +199,26 @@ class Alignment:
                     found[group.template, i] = np.column_stack([sound, rows[sound]])
         return found
 
-    def to_frame(self) -> Any:
-        """All matches as a table, one line per template row and view.
+    def with_rows(
+        self, n_rows: Sequence[int], ids: Sequence[Sequence[str] | None]
+    ) -> "Alignment":
+        """Give the same alignment with names of the rows.
+
+        Parameters
+        ----------
+        n_rows : sequence of int
+            Rows of each view.
+        ids : sequence of sequences of str
+            Names of the rows of each view; None where they are just numbered.
 
         Returns
         -------
-        pandas.DataFrame
-            Columns ``template_row``, ``view``, ``row`` (-1: no partner),
-            ``confidence``, ``trust`` and ``verdict``.
+        Alignment
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                "Alignment.to_frame() needs pandas. Install it with "
-                "`pip install unaligned[io]`."
-            ) from None
-        n = len(self.permutations[self.template])
-        others = [i for i in range(self.n_views) if i != self.template]
-        return pd.DataFrame(
-            {
-                "template_row": np.tile(np.arange(n), len(others)),
-                "view": np.repeat([self.view_names[i] for i in others], n),
-                "row": _join([self.permutations[i] for i in others], int),
-                "confidence": _join([self.confidence[i] for i in others], float),
-                "trust": np.repeat([self.trust[i] for i in others], n),
-                "verdict": np.repeat([self.verdict[i] for i in others], n),
-            }
-        )
+        row_ids = [None if names is None else [*map(str, names)] for names in ids]
+        rows = {"n_rows": [*map(int, n_rows)], "row_ids": row_ids}
+        others = [replace(group, **rows) for group in self.others]  # type: ignore[arg-type]
+        return replace(self, **rows, others=others)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         return describe(self)
@@ -251,47 +245,3 @@ class Alignment:
         raise ValueError(
             f"view {view!r} is none of the {self.n_views} views {self.view_names}."
         )
-
-
-def _check(alignment: Alignment) -> None:
-    """Complain about parts that do not fit each other."""
-    n_views, given = alignment.n_views, vars(alignment)
-    if not 0 <= alignment.template < n_views:
-        raise ValueError(
-            f"template is {alignment.template}, but there are {n_views} views."
-        )
-    for name in ("confidence", "trust", "view_names", "verdict", "basis", "known"):
-        if len(given[name]) != n_views and (name != "verdict" or given[name]):
-            raise ValueError(
-                f"{name} has {len(given[name])} entries, but there are {n_views} "
-                "views. Give one per view."
-            )
-    n = len(alignment.permutations[alignment.template])
-    for name in ("permutations", "confidence"):
-        lengths = [len(values) for values in given[name]]
-        if set(lengths) != {n}:
-            raise ValueError(
-                f"{name} has arrays of {lengths} entries, but the template has {n} "
-                "rows. Give one entry per row of the template."
-            )
-    for name, allowed in (("verdict", VERDICTS), ("basis", BASES)):
-        if unknown := set(given[name]) - {*allowed}:
-            raise ValueError(
-                f"{name} holds {sorted(map(str, unknown))[0]!r}, but it is one of "
-                f"{', '.join(map(repr, allowed))} for every view."
-            )
-    for name in ("trust", "known"):
-        values = np.asarray(given[name], dtype=np.float64)
-        outside = values[(values < 0) | (values > 1)]
-        if outside.size or (name == "known" and np.isnan(values).any()):
-            raise ValueError(f"{name} is {values}, but it must be between 0 and 1.")
-    for views, rows in alignment.suspects.items():
-        if np.ndim(rows) != 2 or np.shape(rows)[1] != 2 or max(views) >= n_views:
-            raise ValueError(
-                f"suspects[{views}] has shape {np.shape(rows)}. Give pairs of rows of "
-                f"two of the {n_views} views in two columns, as in {{(0, 1): pairs}}."
-            )
-
-
-def _join(parts: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)

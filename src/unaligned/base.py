@@ -111,6 +111,11 @@ class ViewClusterer(
                 attributes = self._describe(iterate.state, views, pairs, course.seed)
                 if objectives:
                     attributes["objective_"] = np.array(objectives)
+                if "alignment_" in attributes:
+                    named = attributes["alignment_"].with_rows(
+                        views.n_rows, views.row_ids
+                    )
+                    attributes["alignment_"] = named
                 return attributes | {
                     "n_iter_": iteration,
                     "converged_": iterate.converged,

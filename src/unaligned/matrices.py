@@ -17,6 +17,7 @@ __all__ = [
     "complain_of_infinity",
     "largest_of",
     "most_to_square",
+    "read_matrix",
     "validate_single",
 ]
 
@@ -30,16 +31,20 @@ _READ = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_all_finite": False}
 
 def as_matrix(X: Any, label: str) -> Any:
     """One view as a finite float matrix."""
+    X = read_matrix(X, label)
+    _check_numbers(X, label)
+    return X
+
+
+def read_matrix(X: Any, label: str) -> Any:
+    """One view as a float matrix, in which numbers may be missing."""
     X = _plain(X)
     if hasattr(X, "obs_names") and hasattr(X, "X"):  # AnnData
         X = X.X
     if not sparse.issparse(X):
         X = _to_array(X, label)
     X = as_floats(X, label)
-    if sparse.issparse(X):
-        X = _canonical(X.tocsr(), label)
-    _check_numbers(X, label)
-    return X
+    return _canonical(X.tocsr(), label) if sparse.issparse(X) else X
 
 
 def _canonical(X: Any, label: str) -> Any:
@@ -105,7 +110,9 @@ def as_floats(X: Any, label: str) -> Any:
 
 
 def _plain(X: Any) -> Any:
-    """Take a tensor off its device, and the masked values out of a masked array."""
+    """Take off devices, masks and notes what holds numbers."""
+    if hasattr(X, "row_ids") and hasattr(X, "X"):  # a view that was prepared
+        return X.X
     if np.ma.isMaskedArray(X) and X.dtype.kind in "biuf":
         return np.ma.filled(X.astype(np.result_type(X, np.float32)), np.nan)
     if not hasattr(X, "detach"):
@@ -137,9 +144,9 @@ def _to_array(X: Any, label: str) -> NDArray[Any]:
     text = repr(value) if len(repr(value)) < 80 else f"{repr(value)[:75]} …"
     raise ValueError(
         f"{label} holds {text} ({type(value).__name__}){where}, which is not a "
-        "number. Encode text and categories first, e.g. with "
-        "sklearn.feature_extraction.text.TfidfVectorizer or "
-        "sklearn.preprocessing.OneHotEncoder, or drop the column."
+        "number. Encode text and categories first: unaligned.prepare does it for data "
+        "frames, sklearn.feature_extraction.text.TfidfVectorizer for whole texts. Or "
+        "drop the column."
     )
 
 
@@ -180,7 +187,7 @@ def _check_numbers(X: Any, label: str) -> None:
             n_nan,
             rows.size - n_nan,
             (rows[0], columns[0]),
-            "sklearn.impute.SimpleImputer",
+            "unaligned.prepare",
         )
     complain_if_too_large(label, largest, values.size, X.dtype)
 

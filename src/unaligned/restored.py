@@ -177,6 +177,7 @@ def check_alignment(alignment: Any, n_rows: list[int]) -> None:
             bool(((shares >= 0) & (shares <= 1 + 1e-6)).all()),
             "confidence and trust of its alignment are not between 0 and 1",
         )
+    need(alignment.n_rows in ([], n_rows), "its alignment is of views of other size")
     need(isinstance(alignment.others, list), "its alignment has no list of others")
     for group in alignment.others:
         need(not getattr(group, "others", True), "its alignment has others in others")

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.alignment import Alignment
+from unaligned.alignment_tables import matches_of
 from unaligned.base import ViewClusterer
 from unaligned.estimators import estimator_named
 from unaligned.known_pairs import are_row_numbers, pairs_by_name
+from unaligned.preparation import prepare
 
 __all__ = ["cluster"]
 
@@ -72,16 +74,19 @@ def cluster(
       cells without a place in it, and only where cells are matched or untested;
     - ``uns["unaligned"]``: ``method``, ``n_clusters``, ``template``, ``modalities``,
       and in their order ``verdict``, ``trust``, ``basis``, ``known`` (see
-      `unaligned.Alignment`) and ``shares_clusters``; where the data contradict known
+      `unaligned.Alignment`), ``shares_clusters`` and ``preparation`` (what
+      `unaligned.prepare` did to the numbers); where the data contradict known
       pairs, also ``suspects``: numbers of cells of two modalities, in two columns, by
       their names as in ``"rna, atac"``. A MuData gets it, too.
 
     Look at ``verdict`` before you use partners: SAVuC matches cells one by one
     ("objects"), finds that groups of them correspond ("classes"), or refuses a modality
     ("none"). Other methods match cells in any case and do not test it ("untested"):
-    rely on known partners only, which have confidence one. Normalise counts and reduce
-    them to some dozens of components first, e.g. by principal components for expression
-    and by latent semantic indexing for chromatin.
+    rely on known partners only, which have confidence one.
+
+    Counts are recognised and normalised as `unaligned.prepare` does it; new cells for
+    ``predict`` and ``transform`` of the model have to be normalised likewise. You may
+    also reduce them to some dozens of components first and name these with ``use_rep``.
 
     Examples
     --------
@@ -98,7 +103,11 @@ def cluster(
     import pandas as pd  # comes with AnnData
 
     modalities = _modalities(mdata)
-    Xs = {name: _matrix(cells, name, use_rep) for name, cells in modalities.items()}
+    prepared = {
+        name: prepare(_matrix(cells, name, use_rep))
+        for name, cells in modalities.items()
+    }
+    Xs = {name: view.X for name, view in prepared.items()}
     if isinstance(aligned, str) and aligned == "obs_names":
         aligned = _shared_names([*modalities.values()])
     model = estimator_named(method)(
@@ -119,6 +128,9 @@ def cluster(
         "basis": np.array(alignment.basis, dtype=object),
         "known": np.array(alignment.known, dtype=np.float64),
         "shares_clusters": np.array([i in fused for i in everyone]),
+        "preparation": np.array(
+            [view.summary() for view in prepared.values()], dtype=object
+        ),
     }
     if alignment.suspects:
         about["suspects"] = {
@@ -203,11 +215,9 @@ def _partners(
     alignment: Alignment, i: int, j: int, n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Row of modality j for every row of modality i (-1: none), and how sure it is."""
-    rows_i, rows_j = alignment.permutations[i], alignment.permutations[j]
-    both = (rows_i >= 0) & (rows_j >= 0)
-    sure = np.minimum(alignment.confidence[i], alignment.confidence[j])
+    pairs, sure = matches_of(alignment, i, j)
     partner, confidence = np.full(n, -1, dtype=np.intp), np.zeros(n)
-    partner[rows_i[both]], confidence[rows_i[both]] = rows_j[both], sure[both]
+    partner[pairs[:, 0]], confidence[pairs[:, 0]] = pairs[:, 1], sure
     return partner, confidence
 
 

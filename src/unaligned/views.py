@@ -6,7 +6,7 @@ Every complaint about views is worded here or, if it is about the numbers in one
 """
 
 from collections.abc import Callable, Iterator, Mapping, Set, ValuesView
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Number
 from typing import Any
 
@@ -23,6 +23,7 @@ __all__ = [
     "check_reference_view",
     "check_views",
     "label",
+    "row_names",
 ]
 
 # Estimators that take views with unequal row counts, for the complaint that needs them.
@@ -39,6 +40,8 @@ class Views:
 
     arrays: list[Any]
     names: list[str]
+    row_ids: list[list[str] | None] = field(default_factory=list)
+    """What each calls its rows, None where they are just numbered."""
 
     def __len__(self) -> int:
         return len(self.arrays)
@@ -120,7 +123,8 @@ def check_views(
     arrays = [(check_matrix or as_matrix)(X, label(name)) for name, X in named]
     dtype = np.result_type(*arrays)
     arrays = [X.astype(dtype, copy=False) for X in arrays]
-    views = Views(arrays, [str(name) for name, _ in named])
+    ids = [row_names(X) for _, X in named]
+    views = Views(arrays, [str(name) for name, _ in named], ids)
     if len(set(views.names)) < len(views):
         twice = next(name for name in views.names if views.names.count(name) > 1)
         raise ValueError(f"Two views are called {twice!r}. Give each its own name.")
@@ -175,6 +179,14 @@ def check_reference_view(reference_view: int, views: Views) -> None:
             f"reference_view={reference_view} is none of the {len(views)} views. Use "
             f"an index below {len(views)}."
         )
+
+
+def row_names(X: Any) -> list[str] | None:
+    """Names that a prepared view, an AnnData or a data frame has for its rows."""
+    index = getattr(X, "row_ids", getattr(X, "obs_names", getattr(X, "index", None)))
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    return [str(name) for name in index]
 
 
 def label(name: Any) -> str:

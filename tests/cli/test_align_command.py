@@ -46,7 +46,11 @@ def test_matches_are_those_of_align(digits, tmp_path, monkeypatch):
     assert sorted(path.name for path in out.iterdir()) == [
         "matches.csv",
         "summary.json",
+        "unmatched.csv",
     ]
+    alone = [int(line["row"]) for line in read_csv(out / "unmatched.csv")]
+    assert alone == np.flatnonzero(found.permutations[1] < 0).tolist()
+    assert summary_of(out)["views"][0]["unmatched"] == len(alone) == 20
     profiles = summary_of(out)["views"][1]
     assert profiles["trust"] == pytest.approx(found.trust[1])
     assert (profiles["standing"], profiles["verdict"]) == ("Aligned", "objects")
@@ -59,6 +63,8 @@ def test_refused_views_are_told_and_have_no_matches(tmp_path):
     result = run("align", *files, "--effort", "quick", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("No view could be aligned.\n")
+    assert "Next step: Search longer (--effort normal).\n" in result.stdout
+    assert summary_of(tmp_path / "out")["next_step"] in result.stdout
     assert read_csv(tmp_path / "out" / "matches.csv") == []
     assert "No view could be aligned" in (tmp_path / "out" / "report.html").read_text()
     views = summary_of(tmp_path / "out")["views"]
@@ -134,7 +140,7 @@ def test_known_pairs_that_the_data_contradict_are_written(tmp_path, monkeypatch)
             suspects={(0, 1): np.array([[3, 4], [7, 9]])},
         )
 
-    monkeypatch.setattr(sys.modules["unaligned.cli.align"], "align_views", doubt)
+    monkeypatch.setattr(sys.modules["unaligned.savuc"], "align", doubt)
     files = [noise(tmp_path / f"{n}.npy", 150, i) for i, n in enumerate("ab")]
     out = tmp_path / "out"
     result = run("align", *files, *QUICK, "-o", out)

@@ -13,6 +13,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
@@ -27,7 +28,7 @@ from tests.cli.file_views import (
     write_csv,
 )
 from tests.conftest import ROOT, heed_ctrl_c
-from unaligned import PAVuC, SAVuC
+from unaligned import PAVuC, SAVuC, prepare
 from unaligned.cli import _command, _outputs
 from unaligned.cli._outputs import spreadsheet_cell
 from unaligned.cli._session import session
@@ -64,7 +65,8 @@ def test_labels_are_those_of_the_estimator_under_the_users_ids(digits):
     out, _, orders = digits
     Xs = shuffled_digits()[0]
     model = SAVuC(10, effort="quick", random_state=0)
-    model.fit({"pixels": Xs[0], "profiles": Xs[1]})
+    frames = {"pixels": Xs[0], "profiles": Xs[1]}
+    model.fit({name: prepare(pd.DataFrame(X)) for name, X in frames.items()})
     names = [[f"p{o}" for o in orders[0]], [str(row) for row in range(280)]]
     for i, name in enumerate(("pixels", "profiles")):
         lines = read_csv(out / f"labels_{name}.csv")
@@ -106,7 +108,9 @@ def test_json_is_the_summary_and_nothing_else(digits):
     assert summary["n_clusters"] == 10
     assert [view["rows"] for view in summary["views"]] == [300, 280]
     assert [view["has_ids"] for view in summary["views"]] == [True, False]
-    assert [view["features"] for view in summary["views"]] == [64, 48]  # no "digit"
+    constant = int((np.ptp(shuffled_digits()[0][0], axis=0) == 0).sum())
+    features = [view["features"] for view in summary["views"]]
+    assert features == [64 - constant, 48]  # no "digit"
     assert all(view["shares_clusters"] for view in summary["views"])
     assert set(summary["files"]) == {path.name for path in out.iterdir()}
     assert "Reading 2 files" in result.stderr
@@ -355,7 +359,10 @@ def test_no_formula_reaches_a_table(blobs, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["{a}", "{holes}", *FAST], "contains NaN"),
+        (["{a}", "{holes}", *FAST, "--impute", "none"], "--impute none forbids"),
+        (["{a}", "{codes}", *FAST], "No column is left to use"),
+        (["{a}", "{b}", *FAST, "--keep", "x"], "No file has the column 'x'"),
+        (["{a}", "{b}", *FAST, "--layer", "x"], "--layer belongs to AnnData"),
         (["{a}", "{words}", *FAST], "no column of numbers"),
         (["{a}", "{unknown}", *FAST], "are not known"),
         (["{a}", "{b}", "-k", "61", *FAST[:2]], "-k 61 is more than"),
@@ -373,7 +380,8 @@ def test_bad_input_is_one_message_and_leaves_nothing(
     folder = tmp_path / "bad"
     folder.mkdir()
     made = {
-        "holes": "u,v\n1,\n2,3\n",
+        "holes": "u,v\n1,\n2,3\n5,6\n",
+        "codes": "zip,shop_id\n1,4\n7,2\n3,9\n",
         "words": "u,v\nx,y\nz,w\n",
         "short": "u,v\n1,2\n3,4\n5,7\n",
         "twice": "id,v\nx,2\nx,4\n",

@@ -118,6 +118,29 @@ def test_anndata_by_choice(h5ad, in_process):
             read_view(path, **complaint)
 
 
+def test_representation_and_layer(h5ad, tmp_path, in_process):
+    path, X = h5ad
+    with h5py.File(path, "a") as file:
+        file["layers/counts"] = X + 1
+    pca = read_view(path, use_rep="X_pca")
+    np.testing.assert_array_equal(pca.X, X[:, :2] * 2)
+    assert pca.feature_names is None
+    layer = read_view(path, layer="counts")
+    np.testing.assert_array_equal(layer.X, X + 1)
+    assert layer.feature_names == ["g0", "g1", "g2"]
+    np.testing.assert_array_equal(read_view(path, use_rep="X").X, X)
+    with pytest.raises(DataFileError, match="no 'raw' in /layers"):
+        read_view(path, layer="raw")
+    with pytest.raises(DataFileError, match="not both"):
+        read_view(path, layer="counts", use_rep="X_pca")
+    cells, chromatin = write_mudata(tmp_path / "a.h5mu")
+    with h5py.File(tmp_path / "a.h5mu", "a") as file:
+        file["mod/rna/obsm/X_pca"] = cells * 3
+        file["mod/atac/obsm/X_pca"] = chromatin * 3
+    data = read_views(tmp_path / "a.h5mu", use_rep="X_pca")
+    np.testing.assert_array_equal(data.Xs[1], chromatin * 3)
+
+
 @pytest.mark.parametrize("form", ["csr", "csc"])
 def test_sparse_anndata(tmp_path, in_process, form):
     X = sparse.random_array((6, 4), density=0.4, format=form, rng=0)

@@ -398,3 +398,10 @@ def test_a_long_word_beside_nothing_is_kept_once(tmp_path):
     found = read_view(tmp_path / "a.parquet").other_columns["word"]
     assert found.tolist() == words
     assert len({id(word) for word in found}) == 3
+
+
+@pytest.mark.parametrize("gap", ["", "NA", "?", ".", "-", "--", "null"])
+def test_signs_for_missing_values(tmp_path, gap):
+    path = tmp_path / "a.csv"
+    path.write_text(f"u,v\n1,2\n{gap},4\n5,-6\n")
+    np.testing.assert_array_equal(read_view(path).X, [[1, 2], [np.nan, 4], [5, -6]])

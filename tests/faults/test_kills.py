@@ -181,7 +181,7 @@ def test_clusters_of_files(tmp_path):
     victims.write_views(tmp_path)
     seconds = victims.duration(victims.cluster, tmp_path)
     expected = answer_in(out)
-    assert len(expected) == 3
+    assert len(expected) == 4
     put_files_of_the_user(out)
     put_files_of_the_user(tmp_path)
     for _ in kills(victims.cluster, tmp_path, seconds):

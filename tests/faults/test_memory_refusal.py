@@ -165,6 +165,7 @@ def test_without_asking_it_would_have_failed_on_the_way():
 
 LIMITED = """
 import resource, sys
+import unaligned.cli._command, unaligned.estimators, unaligned.selection  # big ones
 from unaligned.cli import main
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 250 * 10**6,) * 2)

@@ -53,8 +53,8 @@ def test_views_that_were_refused_are_named():
     assert "found 3 clusters in 3 views with 25 rows each" in text
     assert "matched the rows of view “<b>atac</b>” (trust 97 %) one by one" in text
     assert "refused view “protein” (trust 10 %), which was clustered on its own" in text
-    # Confidence of the 20 matches is 0.04, 0.08, … 0.8: its median is 0.42.
-    assert "The 20 matches can be used: half of them have a confidence of 0.42" in text
+    # Confidence of the 20 matches is 0.04, 0.08, … 0.8, its mean 0.42; trust is 0.97.
+    assert "The 20 matches can be used: about 41 % of them are expected to be" in text
 
 
 def test_all_views_aligned():
@@ -201,9 +201,17 @@ def test_a_constant_objective_is_a_flat_line():
 
 def test_no_confidence_is_said_to_be_more_than_sure():
     found = make_findings()
-    views = [replace(v, confidence=np.full(25, 0.999)) for v in found.views]
+    sure = {"confidence": np.full(25, 0.999), "trust": 0.999}
+    views = [replace(v, **sure) for v in found.views]
     _, text = sentences(replace(found, views=views))
-    assert "half of them have a confidence above 0.99." in text
+    assert "over 99 % of them are expected to be right." in text
+
+
+def test_known_matches_are_right_whatever_trust_is():
+    view = replace(make_findings().views[1], known=0.2, trust=0.5)
+    sure = np.where(np.arange(N) < 5, 1.0, 0.6)
+    view = replace(view, confidence=sure, partners=np.arange(N))
+    assert view.expected_right == pytest.approx(5 + 0.5 * 0.6 * 20)
 
 
 def test_views_aligned_apart_from_the_template_are_named():

@@ -1,25 +1,47 @@
 """The command line: one file per command of ``unaligned``."""
 
+from importlib import import_module
+from typing import Any
+
 import click
 
 from unaligned._version import __version__
-from unaligned.cli.align import align
-from unaligned.cli.bench import bench
-from unaligned.cli.cluster import cluster
-from unaligned.cli.datasets import datasets
-from unaligned.cli.demo import demo
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
+
+# What each command does, in the first words of its own help: a command is imported when
+# it is called, since scikit-learn alone takes a second.
+COMMANDS = {
+    "align": "Find which row of one file belongs to which row of another.",
+    "bench": "Run the paper's evaluation and write a page of results.",
+    "cluster": "Cluster every row of every file, whether or not rows correspond.",
+    "datasets": "Show and fetch the datasets of the paper, and list your own.",
+    "demo": "Shuffle four views of the digits, cluster them, and say what it is worth.",
+}
 
 
-@click.group()
+class Commands(click.Group):
+    """Commands that are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name all commands."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Any:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        return getattr(import_module(f"unaligned.cli.{cmd_name}"), cmd_name)
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """List the commands and what they do, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items()])
+
+
+@click.group(cls=Commands)
 @click.version_option(__version__, prog_name="unaligned")
 def main() -> None:
     """Cluster and align views whose rows do not correspond."""
-
-
-main.add_command(align)
-main.add_command(bench)
-main.add_command(cluster)
-main.add_command(datasets)
-main.add_command(demo)

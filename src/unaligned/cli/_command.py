@@ -12,31 +12,40 @@ import click
 
 from unaligned._version import __version__
 from unaligned.cli._inputs import Inputs, read_inputs
+from unaligned.cli._options import NamedFile
 from unaligned.cli._outputs import (
     KIND,
     SUMMARY,
     check_names,
     check_output,
+    cluster_entries,
+    column_entries,
     label_files,
     whole_folder,
+    write_summary,
+)
+from unaligned.cli._session import Screen, as_options, printable, session
+from unaligned.cli._tables import (
     write_labels,
     write_matches,
-    write_summary,
     write_suspects,
+    write_unmatched,
 )
-from unaligned.cli._session import Screen, session
 from unaligned.report import Findings, gather, render
+from unaligned.report.findings import ViewFindings
+from unaligned.report.next_step import next_step
 from unaligned.report.page import require_jinja2
 from unaligned.report.verdict import judge, standing
-from unaligned.savuc.config import EFFORTS
 
-__all__ = ["Answer", "answer", "file_options"]
+__all__ = ["Answer", "answer"]
 
 MATCHES, REPORT, SUSPECTS = "matches.csv", "report.html", "suspects.csv"
+UNMATCHED = "unmatched.csv"
 FILES = {
     REPORT: "everything at a glance",
     "labels_*.csv": "the cluster of every row, a file for each view",
     MATCHES: "who belongs to whom, with confidence and trust",
+    UNMATCHED: "rows without a partner",
     SUSPECTS: "known pairs that the data contradict",
     "clusters.model": "the fitted model, for unaligned.load in Python",
     "column_means.npz": "what was subtracted from the columns of each view",
@@ -54,120 +63,22 @@ class Answer(NamedTuple):
     """Further files, and what writes them."""
 
 
-def _id_column(_: Any, __: Any, value: str | None) -> str | int | bool | None:
-    """Read the name of a column, its position, or that there is none."""
-    if value is None:
-        return None
-    if value.lower() == "none":
-        return False
-    return int(value) if value.isdecimal() else value
-
-
-OPTIONS: list[Callable[..., Any]] = [
-    click.argument(
-        "files",
-        nargs=-1,
-        required=True,
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    ),
-    click.option(
-        "--output",
-        "-o",
-        required=True,
-        type=click.Path(path_type=Path),
-        help="Folder for the results: a new or an empty one.",
-    ),
-    click.option(
-        "--effort",
-        type=click.Choice([*EFFORTS]),
-        help="How hard to search for the correspondence. Default: normal.",
-    ),
-    click.option(
-        "--pairs",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Table of known pairs. Its first line names the views; every other line "
-        "names rows of one object, by id or by number from 0 on.",
-    ),
-    click.option(
-        "--match-ids",
-        is_flag=True,
-        help="Equal ids in two files mean the same object. (In one MuData file they "
-        "do in any case, unless they are just row numbers.)",
-    ),
-    click.option(
-        "--id-column",
-        metavar="COLUMN",
-        callback=_id_column,
-        help="Column with the ids of the rows, by name or by position from 0 on; "
-        '"none": there is none. Default: find out.',
-    ),
-    click.option(
-        "--label-column",
-        "label_columns",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column that is no feature, to colour the report by. Can be repeated.",
-    ),
-    click.option(
-        "--exclude",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column that is no feature, in whichever files have it. Can be repeated.",
-    ),
-    click.option(
-        "--encoding",
-        default="utf-8",
-        show_default=True,
-        help="Encoding of tables of text.",
-    ),
-    click.option(
-        "--delimiter",
-        help="What stands between the fields of tables of text. Default: find out.",
-    ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0, 2**32 - 1),
-        default=0,
-        show_default=True,
-        help="The same seed gives the same results.",
-    ),
-    click.option(
-        "--report/--no-report",
-        default=None,
-        help="Whether to write report.html. Default: if jinja2 is installed.",
-    ),
-    click.option(
-        "--force", is_flag=True, help="Replace earlier results in the folder."
-    ),
-    click.option("--quiet", "-q", is_flag=True, help="Print nothing but complaints."),
-    click.option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        help="Print the summary as one JSON object, and nothing else, to stdout.",
-    ),
-    click.option("--debug", is_flag=True, help="Show the traceback of an error."),
-]
-
-
-def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the arguments and options that both commands have."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
-
-
 def answer(
     command: str,
     find: Callable[[Inputs, Screen], Answer],
     *,
-    files: tuple[Path, ...],
+    files: tuple[NamedFile, ...],
+    id_column: str | int | bool | None,
     output: Path,
     report: bool | None,
     force: bool,
     quiet: bool,
     as_json: bool,
     debug: bool,
+    impute: str,
+    categorical: str,
+    dates: str,
+    transform: str,
     **reading: Any,
 ) -> None:
     """Read files, find what there is in them, write it down and say it.
@@ -177,7 +88,8 @@ def answer(
     command : str
     find : callable
         Does the work, given the views and the screen to show progress on.
-    files, output, report, force, quiet, as_json, debug
+    files, id_column, output, report, force, quiet, as_json, debug
+    impute, categorical, dates, transform
         As the options say.
     **reading
         For `read_inputs`.
@@ -186,8 +98,18 @@ def answer(
     with session(quiet=quiet, debug=debug) as screen:
         check_output(output, force=force)
         draw = _report_is_possible(report, screen)
-        screen.stage(f"Reading {_amount(files)}")
-        inputs = read_inputs(files, **reading)
+        paths = tuple(file.path for file in files)
+        screen.stage(f"Reading {_amount(paths)}")
+        reading["id_column"] = [
+            id_column if file.id_column is None else file.id_column for file in files
+        ]
+        reading["preparation"] = {
+            "impute": impute,
+            "categorical": categorical,
+            "dates": dates,
+            "transform": transform,
+        }
+        inputs = read_inputs(paths, **reading)
         names = [name for name in FILES if "*" not in name]
         check_names(output, [*names, *label_files(inputs.data.view_names)])
         found = find(inputs, screen)
@@ -195,10 +117,11 @@ def answer(
             screen.stage("Drawing the report")
         findings = gather(
             found.found,
-            inputs.Xs,
+            dict(zip(inputs.data.view_names, inputs.prepared, strict=True)),
             ids=inputs.ids,
             columns=inputs.columns,
             maps=draw,
+            effort=found.settings.get("effort"),
             verbose=1,
         )
         with whole_folder(output) as folder:
@@ -256,7 +179,12 @@ def _write(
             "basis": view.basis,
             "known": view.known,
             "matches": view.n_matched,
+            "expected_right": _expected_right(view) if i != t else None,
+            "unmatched": None if view.unmatched is None else len(view.unmatched),
             "known_matches": len(inputs.known.between(i, t)[0]) if i != t else 0,
+            "columns": column_entries(inputs.prepared[i]),
+            "imputed": inputs.prepared[i].n_imputed,
+            "preparation": inputs.prepared[i].summary(),
         }
         for i, view in enumerate(findings.views)
     ]
@@ -265,7 +193,12 @@ def _write(
         if view.labels is not None:
             write_labels(folder / names[i], data.row_ids[i], view.labels)
             views[i] |= {"labels": names[i], "shares_clusters": view.shares_clusters}
+        if view.clusters is not None:
+            views[i]["clusters"] = cluster_entries(view.clusters)
+            views[i]["agreement_alone"] = view.clusters.agreement
     write_matches(folder / MATCHES, findings, data.row_ids)
+    if findings.views[t].unmatched is not None:
+        write_unmatched(folder / UNMATCHED, findings, data.row_ids)
     if findings.n_suspects:
         write_suspects(folder / SUSPECTS, findings)
     for name, write in found.files.items():
@@ -273,7 +206,7 @@ def _write(
     if draw:
         html = render(findings)
         (folder / REPORT).write_bytes(html.encode("utf-8", "backslashreplace"))
-    verdict = judge(findings)
+    verdict, step = judge(findings), next_step(findings)
     return {
         "kind": KIND,
         "version": __version__,
@@ -283,6 +216,7 @@ def _write(
         "level": verdict.level,
         "headline": verdict.headline,
         "sentences": [line.replace("\u00a0", " ") for line in verdict.sentences],
+        "next_step": None if step is None else step.for_command(),
         "template": findings.views[t].name,
         "suspects": findings.n_suspects,
         "views": views,
@@ -290,11 +224,22 @@ def _write(
     }
 
 
+def _expected_right(view: ViewFindings) -> float | None:
+    """Share of the matches that are expected to be right, where anything says it."""
+    if view.verdict != "objects" or not view.n_matched:
+        return None
+    return view.expected_right / view.n_matched
+
+
 def _tell(summary: dict[str, Any], output: Path) -> None:
     """Say what was found, and where it lies."""
     click.secho(f"{summary['headline']}.", bold=True)
     for sentence in (*summary["sentences"], *summary["notes"]):
         click.echo(sentence)
+    for view in summary["views"]:
+        click.echo(f"{view['name']}: {printable(as_options(view['preparation']))}")
+    if summary["next_step"]:
+        click.secho(f"Next step: {summary['next_step']}", bold=True)
     click.echo(f"\nIn {output}:")
     for pattern, what in FILES.items():
         if any(fnmatch(name, pattern) for name in summary["files"]):

@@ -2,7 +2,9 @@
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import click
@@ -16,6 +18,7 @@ from unaligned.datasets import FileViews, read_views
 from unaligned.datasets.readers.contents import listed
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.plain_files import check_plain
+from unaligned.preparation import Prepared, prepare
 from unaligned.views import Views, label
 
 __all__ = ["Inputs", "read_inputs", "read_pairs"]
@@ -29,6 +32,8 @@ class Inputs(NamedTuple):
     """Views out of files, and all that is known of their rows."""
 
     data: FileViews
+    prepared: list[Prepared]
+    """What was made of the columns of each view."""
     known: KnownPairs
     columns: dict[str, list[NDArray[Any] | None]]
     """Columns to colour rows by, one array per view that has them."""
@@ -36,7 +41,8 @@ class Inputs(NamedTuple):
     @property
     def Xs(self) -> dict[str, Any]:
         """The views by name."""
-        return dict(zip(self.data.view_names, self.data.Xs, strict=True))
+        Xs = [view.X for view in self.prepared]
+        return dict(zip(self.data.view_names, Xs, strict=True))
 
     @property
     def ids(self) -> list[list[str] | None]:
@@ -53,6 +59,9 @@ def read_inputs(
     pairs: Path | None = None,
     match_ids: bool = False,
     label_columns: tuple[str, ...] = (),
+    exclude: tuple[str, ...] = (),
+    keep: tuple[str, ...] = (),
+    preparation: Mapping[str, str] = MappingProxyType({}),
     **options: Any,
 ) -> Inputs:
     """Read the views and what is known of them.
@@ -66,6 +75,12 @@ def read_inputs(
         Whether equal ids in different files are known pairs.
     label_columns : tuple of str
         Columns that are no features, to colour rows by.
+    exclude : tuple of str
+        Columns that are no features.
+    keep : tuple of str
+        Columns to use as they are, in whichever files have them.
+    preparation : mapping
+        Further options of `unaligned.prepare`.
     **options
         For `unaligned.datasets.read_views`.
 
@@ -73,7 +88,13 @@ def read_inputs(
     -------
     Inputs
     """
-    data = read_views(files, match_ids=match_ids, **options)
+    cells = any(file.suffix.lower() in (".h5ad", ".h5mu") for file in files)
+    for option, key in (("--use-rep", "use_rep"), ("--layer", "layer")):
+        if options.get(key) is not None and not cells:
+            raise click.ClickException(
+                f"{option} belongs to AnnData and MuData files, and there is none."
+            )
+    data = read_views(files, match_ids=match_ids, exclude=exclude, **options)
     data = data._replace(view_names=[printable(name) for name in data.view_names])
     if match_ids and not data.aligned:
         raise click.ClickException(
@@ -85,8 +106,33 @@ def read_inputs(
         data, columns[name] = _take_column(data, name)
     if pairs is not None:
         data = data._replace(aligned=_joined(data.aligned, read_pairs(pairs, data)))
-    known = check_aligned(data.aligned, Views(data.Xs, data.view_names))
-    return Inputs(data, known, columns)
+    aside = (*exclude, *label_columns)
+    prepared = _prepare_all(data, keep, exclude=aside, **preparation)
+    Xs = [view.X for view in prepared]
+    known = check_aligned(data.aligned, Views(Xs, data.view_names))
+    return Inputs(data, prepared, known, columns)
+
+
+def _prepare_all(
+    data: FileViews, keep: tuple[str, ...], **options: Any
+) -> list[Prepared]:
+    """Make views of all tables; complaints name the file."""
+    views = [data.view(i) for i in range(len(data.Xs))]
+    columns = [{*(view.feature_names or ()), *view.other_columns} for view in views]
+    for name in keep:
+        if not any(name in known for known in columns):
+            raise click.ClickException(
+                f"No file has the column {name!r} that --keep asks for; named columns "
+                f"are {listed(sorted(set().union(*columns)))}."
+            )
+    prepared = []
+    for i, view in enumerate(views):
+        wanted = [name for name in keep if name in columns[i]]
+        try:
+            prepared.append(prepare(view, keep=wanted, **options))
+        except ValueError as error:
+            raise ValueError(f"{data.paths[i]}: {error}") from None
+    return prepared
 
 
 def _take_column(

@@ -6,14 +6,11 @@ first renamed to *ready*, and the next command with the same output finishes wha
 finds there.
 """
 
-import csv
 import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
-from math import isnan
 from pathlib import Path
 from typing import Any
 from unicodedata import category, normalize
@@ -22,7 +19,8 @@ import click
 
 from unaligned.cli._session import undisturbed
 from unaligned.drafts import abandoned_drafts, begin_draft
-from unaligned.report import Findings
+from unaligned.preparation import Prepared
+from unaligned.report.clusters import ViewClusters
 
 __all__ = [
     "KIND",
@@ -30,13 +28,12 @@ __all__ = [
     "check_names",
     "check_output",
     "check_place",
+    "cluster_entries",
+    "column_entries",
     "label_files",
     "spreadsheet_cell",
     "whole_folder",
-    "write_labels",
-    "write_matches",
     "write_summary",
-    "write_suspects",
 ]
 
 KIND = "unaligned results"
@@ -210,71 +207,26 @@ def label_files(view_names: Sequence[str]) -> list[str]:
     return names
 
 
-def write_labels(path: Path, ids: Sequence[str], labels: Iterable[Any]) -> None:
-    """Write the cluster of every row of a view."""
-    lines = (
-        (row, spreadsheet_cell(name), int(cluster))
-        for row, (name, cluster) in enumerate(zip(ids, labels, strict=True))
-    )
-    _write_csv(path, ("row", "id", "cluster"), lines)
-
-
-def write_matches(path: Path, findings: Findings, ids: Sequence[Sequence[str]]) -> None:
-    """Write all matches, in the columns of the report's own table.
-
-    Groups that are aligned apart from the template have one of their own.
-    """
-    views = findings.views
-    head = ["template_view", "template_row", "template_id", "view", "row", "id"]
-    head += ["confidence", "trust", "verdict"]
-    if views[findings.template].labels is not None:
-        head += ["template_cluster", "cluster"]
-
-    def lines(
-        t: int, i: int, partners: Any, sure: Any, trust: float, verdict: str
-    ) -> Iterator[Any]:
-        labels, template_labels = views[i].labels, views[t].labels
-        for at in (partners >= 0).nonzero()[0].tolist():
-            row = int(partners[at])
-            cells = [views[t].name, at, ids[t][at], views[i].name, row, ids[i][row]]
-            line: list[Any] = [spreadsheet_cell(str(cell)) for cell in cells]
-            line += [f"{sure[at]:.6g}", "" if isnan(trust) else f"{trust:.6g}", verdict]
-            if template_labels is not None and labels is not None:
-                line += [int(template_labels[at]), int(labels[row])]
-            yield line
-
-    t = findings.template
-    found = [
-        (t, i, view.partners, view.confidence, view.trust, view.verdict)
-        for i, view in enumerate(views)
-        if i != t
+def column_entries(prepared: Prepared) -> list[dict[str, Any]]:
+    """List what became of columns, those together of which the same is said."""
+    named = prepared.feature_names is not None
+    return [
+        {"action": action, "why": why, "n_columns": len(names)}
+        | ({"columns": names} if named else {})
+        for action, why, names in prepared.grouped()
     ]
-    for group in findings.apart:
-        for i in group.trusted():
-            if i != group.template:
-                rows, sure = group.permutations[i], group.confidence[i]
-                about = float(group.trust[i]), group.verdict[i]
-                found.append((group.template, i, rows, sure, *about))
-    _write_csv(path, head, chain.from_iterable(lines(*view) for view in found))
 
 
-def write_suspects(path: Path, findings: Findings) -> None:
-    """Write the known pairs that the data contradict."""
-    lines = findings.suspect_rows()
-    cells = ([spreadsheet_cell(str(cell)) for cell in line.values()] for line in lines)
-    _write_csv(path, [*lines[0]], cells)
+def cluster_entries(clusters: ViewClusters) -> list[dict[str, Any]]:
+    """List the clusters of a view, with the columns in which each differs most."""
+    described = zip(clusters.names, clusters.sizes, clusters.telling, strict=True)
+    return [
+        {"cluster": name, "rows": size, "differs_in": dict(telling)}
+        for name, size, telling in described
+    ]
 
 
 def write_summary(path: Path, summary: dict[str, Any]) -> None:
     """Write a summary, one entry a line."""
     text = json.dumps(summary, indent=2, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
-
-
-def _write_csv(path: Path, head: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
-    with open(
-        path, "w", newline="", encoding="utf-8", errors="backslashreplace"
-    ) as file:
-        writer = csv.writer(file)
-        writer.writerow(head)
-        writer.writerows(lines)

@@ -16,17 +16,12 @@ from rich.table import Column
 from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
-    "EXIT_CODES",
     "Screen",
     "as_options",
     "printable",
     "session",
     "undisturbed",
 ]
-
-EXIT_CODES = """\
-Exit codes: 0 done; 1 the input or the output folder cannot be used; 2 the command was
-not understood; 70 an error of this program; 130 stopped by Ctrl-C; 143 terminated."""
 
 SILENCE = 10.0  # seconds between two lines of one stage where there is no terminal
 STOPPING = [
@@ -44,6 +39,10 @@ SPELLINGS = {
     r"\bencoding=": "--encoding ",
     r"\bdelimiter=": "--delimiter ",
     r"\bn_clusters=": "-k ",
+    r"\b(impute|dates|categorical|transform)=['\"](.*?)['\"]": r"--\1 \2",
+    r"\bkeep=": "--keep",
+    r"\buse_rep=": "--use-rep ",
+    r"\blayer=": "--layer ",
     r"\bas aligned=": "with --pairs",
     r"\bThe pairs in aligned\b": "Known pairs",
     r"\bdata_home=": "--data-home",

@@ -1,13 +1,15 @@
 """``unaligned align``: who belongs to whom, from files."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from unaligned.cli._command import Answer, answer, file_options
-from unaligned.cli._inputs import Inputs
-from unaligned.cli._session import EXIT_CODES, Screen
-from unaligned.savuc import align as align_views
+from unaligned.cli._options import EXIT_CODES, file_options
+
+if TYPE_CHECKING:
+    from unaligned.cli._command import Answer
+    from unaligned.cli._inputs import Inputs
+    from unaligned.cli._session import Screen
 
 __all__ = ["align"]
 
@@ -21,9 +23,13 @@ def align(effort: str | None, seed: int, **options: Any) -> None:
     (.h5ad) or MuData (.h5mu). They need not have equally many rows, and no pair need
     be known. Views that cannot be trusted to be aligned are refused.
     """
+    # Here, so that --help is quick.
+    from unaligned.cli._command import Answer, answer
+    from unaligned.savuc import align as align_views
+
     effort = effort or "normal"
 
-    def find(inputs: Inputs, screen: Screen) -> Answer:
+    def find(inputs: "Inputs", screen: "Screen") -> "Answer":
         if len(inputs.data.Xs) < 2:
             raise click.ClickException(
                 "There is one view only, and so nothing to align; name another file."

@@ -2,18 +2,16 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-from scipy import sparse
 
-from unaligned import baselines
-from unaligned.cli._command import Answer, answer, file_options
-from unaligned.cli._inputs import Inputs
-from unaligned.cli._session import EXIT_CODES, Screen
-from unaligned.estimators import ESTIMATORS, estimator_named
-from unaligned.selection import select_n_clusters
+from unaligned.cli._options import BASELINES, EXIT_CODES, file_options
+
+if TYPE_CHECKING:
+    from unaligned.cli._command import Answer
+    from unaligned.cli._inputs import Inputs
+    from unaligned.cli._session import Screen
 
 __all__ = ["cluster"]
 
@@ -41,11 +39,11 @@ def _n_clusters(_: Any, __: Any, value: str) -> int | None:
 @click.option(
     "--method",
     metavar="METHOD",
-    type=click.Choice([*ESTIMATORS], case_sensitive=False),
+    type=click.Choice(["SAVuC", "PAVuC", *BASELINES], case_sensitive=False),
     default="SAVuC",
     show_default=True,
     help="SAVuC aligns, or says that it cannot; PAVuC is the paper's method; others "
-    f"that it compares with are {', '.join(baselines.__all__)}.",
+    f"that it compares with are {', '.join(BASELINES)}.",
 )
 @click.option(
     "--centre/--no-centre",
@@ -67,6 +65,11 @@ def cluster(
     FILES are one view or several: CSV, TSV, Parquet, .npy, .npz, MATLAB, AnnData
     (.h5ad) or MuData (.h5mu). With SAVuC they need not have equally many rows.
     """
+    # Here, so that --help is quick.
+    from unaligned.cli._command import Answer, answer
+    from unaligned.estimators import estimator_named
+    from unaligned.selection import select_n_clusters
+
     settings: dict[str, Any] = {}
     if method == "SAVuC":
         settings["effort"] = effort or "normal"
@@ -75,7 +78,7 @@ def cluster(
     if centre is None:
         centre = method == "PAVuC"
 
-    def find(inputs: Inputs, screen: Screen) -> Answer:
+    def find(inputs: "Inputs", screen: "Screen") -> "Answer":
         files: dict[str, Any] = {}
         Xs, k = inputs.Xs, n_clusters
         if k is None:
@@ -107,6 +110,9 @@ def cluster(
 
 def _centred(Xs: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     """Take the means of their columns from the views; also return the means."""
+    import numpy as np
+    from scipy import sparse
+
     for name, X in Xs.items():
         if sparse.issparse(X):
             raise click.ClickException(
@@ -122,4 +128,6 @@ def _centred(Xs: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _save_arrays(arrays: list[Any], path: Path) -> None:
+    import numpy as np
+
     np.savez(path, **{f"view{i}": array for i, array in enumerate(arrays)})

@@ -1,16 +1,19 @@
 """Views from the files that people have."""
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
+from unaligned.datasets._file_views import (
+    FileViews,
+    different_names,
+    in_precision,
+    set_aside,
+    shared_ids,
+)
 from unaligned.datasets.readers.contents import (
     DataFileError,
     FileView,
@@ -22,12 +25,12 @@ from unaligned.datasets.readers.hdf5 import SIGNATURE, read_anndata, read_mudata
 from unaligned.datasets.readers.matlab import read_matlab
 from unaligned.datasets.readers.numpy_files import read_npy, read_npz
 from unaligned.datasets.readers.parquet import read_parquet
-from unaligned.known_pairs import are_row_numbers, pairs_by_name
 from unaligned.plain_files import check_plain
 
 __all__ = ["FileViews", "read_view", "read_views"]
 
 PathLike = str | os.PathLike[str]
+IdColumn = str | int | bool | None
 Reader = Callable[[Path, Options], list[FileView]]
 
 READERS: dict[str, tuple[str, Reader]] = {
@@ -50,27 +53,6 @@ BEGINNINGS = {
     b"PK\x03\x04": "a NumPy archive",
     b"MATLAB 5.0 MAT": "a MATLAB file",
 }
-
-
-class FileViews(NamedTuple):
-    """Views read from files, ready for ``fit(data.Xs, aligned=data.aligned)``."""
-
-    Xs: list[Any]
-    """The numbers, rows × columns: arrays or sparse matrices."""
-    view_names: list[str]
-    """A name for each view, all different."""
-    row_ids: list[list[str]]
-    """What each view calls its rows; ``"0"``, ``"1"``, … where it has no ids."""
-    has_ids: list[bool]
-    """Whether those ids come from the file."""
-    feature_names: list[list[str] | None]
-    """What each view calls its columns, if anything."""
-    other_columns: list[dict[str, NDArray[Any]]]
-    """One value per row each: text, dates, classes and columns left out."""
-    aligned: dict[tuple[int, int], NDArray[np.intp]] | None
-    """Known pairs, for each two views their rows in two columns; None without any."""
-    paths: list[Path]
-    """The file of each view."""
 
 
 def read_view(path: PathLike, **options: Any) -> FileView:
@@ -103,7 +85,8 @@ def read_view(path: PathLike, **options: Any) -> FileView:
     """
     read_with = Options(**options)
     views = read_file(path, read_with)
-    _check_excluded([(Path(path), view) for view in views], read_with)
+    found = [(Path(path), view) for view in views]
+    _check_excluded(found, read_with.exclude, {read_with.id_column})
     if len(views) > 1:
         names = [view.name for view in views]
         raise DataFileError(
@@ -117,7 +100,7 @@ def read_views(
     paths: PathLike | Sequence[PathLike],
     *,
     view: str | None = None,
-    id_column: str | int | bool | None = None,
+    id_column: IdColumn | Sequence[IdColumn] = None,
     exclude: Sequence[str | int] = (),
     match_ids: bool = False,
     header: bool | None = None,
@@ -125,6 +108,8 @@ def read_views(
     encoding: str = "utf-8",
     dtype: Any = None,
     mmap: bool = False,
+    use_rep: str | None = None,
+    layer: str | None = None,
 ) -> FileViews:
     r"""Read views from files, several formats together if need be.
 
@@ -145,9 +130,10 @@ def read_views(
     view : str, default=None
         Of files with several views, the one to read. For ``.h5ad``, another matrix
         than ``X``, such as ``"obsm/X_pca"``.
-    id_column : str, int, bool or None, default=None
+    id_column : str, int, bool, None or a list of them, default=None
         Column with the ids of the rows, by name or position. None: a column with a
-        telling name, or a first column of text; False: rows have no ids.
+        telling name, or a first column of text; False: rows have no ids. A list has one
+        for each path.
     exclude : sequence of str or int, default=()
         Columns that are no features. They are among ``other_columns``. Names need not
         occur in every file.
@@ -164,6 +150,9 @@ def read_views(
         Precision of dense views. None: as in the file, float64 from text.
     mmap : bool, default=False
         Whether to leave ``.npy`` files on disk and read what is needed of them.
+    use_rep, layer : str, default=None
+        Of AnnData and MuData files, the key of ``obsm`` or of ``layers`` to read
+        instead of ``X``.
 
     Returns
     -------
@@ -196,16 +185,20 @@ def read_views(
         paths = [paths]
     if not paths:
         raise DataFileError("No file is named; name at least one.")
-    options = Options(
-        view, id_column, tuple(exclude), header, delimiter, encoding, dtype, mmap
-    )
-    files = [(Path(path), read_file(path, options)) for path in paths]
+    ids = _per_file(id_column, len(paths))
+    aside = tuple(exclude)
+    form = (header, delimiter, encoding, dtype, mmap, use_rep, layer)
+    options = [Options(view, column, aside, *form) for column in ids]
+    files = [
+        (Path(path), read_file(path, each))
+        for path, each in zip(paths, options, strict=True)
+    ]
     views = [(path, view) for path, views in files for view in views]
-    _check_excluded(views, options)
+    _check_excluded(views, aside, {*ids})
     named = [view.row_ids is not None for _, view in views]
     return FileViews(
         Xs=[view.X for _, view in views],
-        view_names=_different_names(views),
+        view_names=different_names(views),
         row_ids=[
             view.row_ids or [str(row) for row in range(view.X.shape[0])]
             for _, view in views
@@ -213,9 +206,22 @@ def read_views(
         has_ids=named,
         feature_names=[view.feature_names for _, view in views],
         other_columns=[view.other_columns for _, view in views],
-        aligned=_shared_ids(views, match_ids) or None,
+        aligned=shared_ids(views, match_ids) or None,
         paths=[path for path, _ in views],
+        id_columns=[view.id_column for _, view in views],
+        are_tables=[view.is_table for _, view in views],
     )
+
+
+def _per_file(id_column: IdColumn | Sequence[IdColumn], n_files: int) -> list[IdColumn]:
+    """One column of ids for each file."""
+    if id_column is None or isinstance(id_column, str | int):
+        return [id_column] * n_files
+    if len(id_column) != n_files:
+        raise ValueError(
+            f"id_column lists {len(id_column)} columns, but there are {n_files} files."
+        )
+    return [*id_column]
 
 
 def read_file(path: PathLike, options: Options) -> list[FileView]:
@@ -232,8 +238,8 @@ def read_file(path: PathLike, options: Options) -> list[FileView]:
         raise DataFileError(str(error)) from None
     kind, reader = _find_reader(path)
     try:
-        views = [_set_aside(view, options.exclude) for view in reader(path, options)]
-        return [_in_precision(view, options.dtype) for view in views]
+        views = [set_aside(view, options.exclude) for view in reader(path, options)]
+        return [in_precision(view, options.dtype) for view in views]
     except DataFileError as error:
         raise DataFileError(f"{path}: {error}") from None
     except (FileNotFoundError, ImportError, IsADirectoryError, PermissionError):
@@ -248,10 +254,12 @@ def read_file(path: PathLike, options: Options) -> list[FileView]:
         ) from error
 
 
-def _check_excluded(views: list[tuple[Path, FileView]], options: Options) -> None:
+def _check_excluded(
+    views: list[tuple[Path, FileView]], exclude: tuple[str | int, ...], ids: set[Any]
+) -> None:
     """Complain about a column that is to be left out and that no file has."""
-    aside = {options.id_column, *(name for _, v in views for name in v.other_columns)}
-    missing = [c for c in options.exclude if isinstance(c, str) and c not in aside]
+    aside = ids | {name for _, v in views for name in v.other_columns}
+    missing = [c for c in exclude if isinstance(c, str) and c not in aside]
     if missing:
         files = dict.fromkeys(str(path) for path, _ in views)
         names = [name for _, v in views for name in v.feature_names or ()]
@@ -284,69 +292,3 @@ def _find_reader(path: Path) -> tuple[str, Reader]:
             "give it the right suffix."
         )
     return kind, reader
-
-
-def _set_aside(view: FileView, columns: tuple[str | int, ...]) -> FileView:
-    """Take columns out of a view whose reader has left them in."""
-    names = view.feature_names or []
-    out = [i for i, name in enumerate(names) if name in columns]
-    if not out:
-        return view
-    taken = view.X[:, out].toarray() if sparse.issparse(view.X) else view.X[:, out]
-    others = {names[i]: taken[:, at] for at, i in enumerate(out)}
-    kept = np.delete(np.arange(len(names)), out)
-    return view._replace(
-        X=view.X[:, kept],
-        feature_names=[names[i] for i in kept],
-        other_columns=view.other_columns | others,
-    )
-
-
-def _in_precision(view: FileView, dtype: Any) -> FileView:
-    """Give a dense, real view the precision asked for."""
-    X = view.X
-    if dtype is None or sparse.issparse(X) or X.dtype.kind == "c":
-        return view
-    return view._replace(X=X.astype(dtype, copy=False))
-
-
-def _different_names(views: list[tuple[Path, FileView]]) -> list[str]:
-    """Names of the views; with their files', or numbered, where two are the same."""
-    names = [view.name for _, view in views]
-    if len(set(names)) < len(names):
-        stems = [path.name.split(".")[0] for path, _ in views]
-        names = [
-            name if name == stem else f"{stem}:{name}"
-            for name, stem in zip(names, stems, strict=True)
-        ]
-    return [
-        name if name not in names[:i] else f"{name} ({i})"
-        for i, name in enumerate(names)
-    ]
-
-
-def _shared_ids(
-    views: list[tuple[Path, FileView]], match_ids: bool
-) -> dict[tuple[int, int], NDArray[np.intp]]:
-    """Pairs of rows that have the same id, where that means something."""
-    ids = [view.row_ids or [] for _, view in views]
-    numbered = [are_row_numbers(own) for own in ids]
-    paths = [path for path, _ in views]
-    pairs, silent = {}, set()
-    for i, j in combinations(range(len(views)), 2):
-        in_one = paths[i] == paths[j] and paths[i].suffix.lower() == ".h5mu"
-        if in_one and numbered[i] and numbered[j] and not match_ids:
-            silent.add(paths[i])
-        elif match_ids or in_one:
-            shared = pairs_by_name(ids[i], ids[j])
-            if len(shared):
-                pairs[i, j] = shared
-    for path in sorted(silent):
-        warnings.warn(
-            f"{path}: the names of the rows are just row numbers in two modalities or "
-            "more, and no pair is taken from them. If rows of one number are the same "
-            "object, say match_ids=True.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return pairs

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from unaligned.drafts import whole_file
-from unaligned.report.findings import Findings, gather
+from unaligned.report.findings import Findings
+from unaligned.report.gathering import gather
 from unaligned.report.page import render, require_jinja2
 
 __all__ = ["Findings", "gather", "render", "write_report"]
@@ -34,7 +35,8 @@ def write_report(
     Xs : views, optional
         The views, in the form that `fit` took. The map of each view is then drawn from
         the view itself. None: from what the estimator kept of it; the page says what
-        that is. The index of data frames names the rows.
+        that is. The index of data frames names the rows. For views that
+        `unaligned.prepare` made, the page says what became of the columns.
     ids : list or dict of sequences, optional
         Names of the rows: one sequence per view, or a dict by name of view.
     columns : dict, optional

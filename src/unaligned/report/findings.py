@@ -1,24 +1,18 @@
-"""Findings: all that a report shows, gathered from a fitted estimator as plain data."""
+"""Findings: all that a report shows, as plain data."""
 
-import inspect
-import platform
-import reprlib
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
-from unaligned.report.maps import draw_maps, rows_to_draw
-from unaligned.report.rows import Column, check_columns, check_ids
+from unaligned.preparation.notes import Prepared
+from unaligned.report.clusters import ViewClusters
+from unaligned.report.rows import Column
 
-__all__ = ["Findings", "Parameter", "ViewFindings", "gather"]
-
-PACKAGES = ("unaligned", "numpy", "scipy", "scikit-learn")
+__all__ = ["Findings", "Parameter", "ViewFindings"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +42,12 @@ class ViewFindings:
     weight: float | None
     ids: list[str] | None
     """The user's names of the rows; None: row numbers."""
+    prepared: Prepared | None = None
+    """What was made of the columns of its table; None where the view came as it is."""
+    clusters: ViewClusters | None = None
+    """What its clusters are; None where there are none, or the view is not at hand."""
+    unmatched: NDArray[np.intp] | None = None
+    """Its rows without a partner in any view; None where no view has any partners."""
 
     @property
     def n_rows(self) -> int:
@@ -58,6 +58,17 @@ class ViewFindings:
     def n_matched(self) -> int:
         """Rows of the template that have a partner here."""
         return int((self.partners >= 0).sum())
+
+    @property
+    def expected_right(self) -> float:
+        """Matches that can be expected to be right.
+
+        A match is right if the correspondence is, whose probability is trust, and if it
+        is the right one among its rivals, which is its confidence; known ones are.
+        """
+        sure = self.confidence[self.partners >= 0]
+        known = (sure == 1) & (self.known > 0)
+        return float(np.where(known, 1, self.trust * sure).sum())
 
     def row_name(self, row: int) -> str:
         """Id of a row, or its number."""
@@ -93,6 +104,8 @@ class Findings:
     """Groups of views that belong together, though not with the template."""
     suspects: dict[tuple[int, int], NDArray[np.intp]] = field(default_factory=dict)
     """Known pairs that the data contradict, by two views."""
+    effort: str | None = None
+    """How hard the correspondence was searched for; None where nobody says it."""
 
     @property
     def n_clusters(self) -> int:
@@ -133,98 +146,3 @@ class Findings:
             }
             for pair in islice(pairs, at_most)
         ]
-
-
-def gather(
-    found: Any,
-    Xs: Any = None,
-    *,
-    ids: Any = None,
-    columns: Any = None,
-    maps: bool = True,
-    verbose: int = 0,
-) -> Findings:
-    """Gather what a report shows.
-
-    Parameters
-    ----------
-    found : fitted estimator, or Alignment found by `unaligned.align`
-    Xs, ids, columns
-        As in `unaligned.report.write_report`.
-    maps : bool, default=True
-        Whether to draw the maps, which takes seconds. False: all rows lie in one place.
-    verbose : int, default=0
-        Whether to print a line per map.
-
-    Returns
-    -------
-    Findings
-    """
-    if isinstance(found, Alignment):
-        alignment = found
-    else:
-        check_is_fitted(found, "alignment_")
-        alignment = found.alignment_
-    n_views = alignment.n_views
-    rows, maps_show = rows_to_draw(found, Xs)
-    names, n_rows = alignment.view_names, [X.shape[0] for X in rows]
-    view_ids = check_ids(ids, Xs, names, n_rows)
-    user_columns = check_columns(columns, names, n_rows)
-    if maps:
-        places = draw_maps(rows, alignment, verbose)
-    else:
-        places = [np.zeros((n, 2), dtype=np.float32) for n in n_rows]
-
-    labels = getattr(found, "view_labels_", [None] * n_views)
-    weights = getattr(found, "view_weights_", [None] * n_views)
-    widths = getattr(found, "n_features_per_view_", None)
-    if widths is None:
-        widths = [X.shape[1] for X in rows]
-    # Methods that refuse views name those they did not refuse.
-    fused = getattr(found, "fused_views_", None)
-    views = [
-        ViewFindings(
-            name=names[i],
-            n_features=widths[i],
-            coordinates=places[i],
-            labels=labels[i],
-            shares_clusters=fused is None or i in fused,
-            partners=alignment.permutations[i],
-            confidence=alignment.confidence[i],
-            verdict=alignment.verdict[i],
-            trust=float(alignment.trust[i]),
-            basis=alignment.basis[i],
-            known=float(alignment.known[i]),
-            weight=None if weights[i] is None else float(weights[i]),
-            ids=view_ids[i],
-        )
-        for i in range(n_views)
-    ]
-    return Findings(
-        method="align" if found is alignment else type(found).__name__,
-        views=views,
-        template=alignment.template,
-        maps_show=maps_show,
-        columns=user_columns,
-        objective=getattr(found, "objective_", None),
-        n_iter=getattr(found, "n_iter_", None),
-        converged=getattr(found, "converged_", None),
-        parameters=[] if found is alignment else _parameters(found),
-        versions={"python": platform.python_version()}
-        | {name: version(name) for name in PACKAGES},
-        citation=getattr(found, "citation", None),
-        apart=alignment.others,
-        suspects=alignment.suspects,
-    )
-
-
-def _parameters(model: Any) -> list[Parameter]:
-    """Parameters of an estimator, in the order of its constructor."""
-    described = []
-    values = model.get_params(deep=False)
-    for name, parameter in inspect.signature(type(model)).parameters.items():
-        value = values[name]
-        # `is` first: comparing arrays with == gives no truth.
-        same = value is parameter.default or repr(value) == repr(parameter.default)
-        described.append(Parameter(name, reprlib.repr(value), same))
-    return described

@@ -18,7 +18,7 @@ from unaligned.kernels.procrustes import polar_factor
 from unaligned.progress import say
 from unaligned.views import check_views
 
-__all__ = ["draw_maps", "map_view", "rows_to_draw"]
+__all__ = ["THE_VIEWS", "draw_maps", "map_view", "rows_to_draw"]
 
 Array = NDArray[Any]
 
@@ -28,8 +28,9 @@ N_NEAREST = 3  # landmarks that a row goes between
 ROWS_AT_ONCE = 4096  # so that standardising takes no second copy of a view
 
 # What a fitted estimator may hold of each view, the most telling first.
+THE_VIEWS = "the views"
 KEPT_PER_VIEW = {
-    "_views": "the views",
+    "_views": THE_VIEWS,
     "anchor_graphs_": "the weights that the fit put between rows and anchors",
     "latents_": "the latent coordinates that the fit gave the rows of each view",
     "memberships_": "the memberships that the fit gave the rows of each view",
@@ -55,7 +56,7 @@ def rows_to_draw(model: Any, Xs: Any = None) -> tuple[list[Any], str]:
         What they are, in words.
     """
     if Xs is not None:
-        return _check_again(model, Xs), "the views"
+        return _check_again(model, Xs), THE_VIEWS
     for name, what in KEPT_PER_VIEW.items():
         kept = getattr(model, name, None)
         if kept is not None:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from unaligned.alignment_text import percent
+from unaligned.preparation.notes import names_of
 from unaligned.report.curve import draw_curve
 from unaligned.report.findings import Findings
+from unaligned.report.next_step import next_step
 from unaligned.report.payload import to_json
 from unaligned.report.verdict import judge, mood, standing
 
@@ -68,9 +70,12 @@ def render(findings: Findings, title: str | None = None) -> str:
         title=title or heading,
         findings=findings,
         verdict=judge(findings),
+        next_step=next_step(findings),
         suspects=findings.suspect_rows(MOST_SUSPECTS),
         standing=lambda view: standing(view, findings),
         mood=mood,
+        names_of=names_of,
+        unmatched=lambda view: [view.row_name(row) for row in view.unmatched],
         largest_weight=max((view.weight or 0 for view in findings.views), default=0),
         curve=_curve(findings),
         # Ours, or escaped already.

@@ -6,10 +6,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from unaligned.views import label
+from unaligned.views import label, row_names
 
-__all__ = ["Column", "check_columns", "check_ids"]
+__all__ = [
+    "Column",
+    "check_columns",
+    "check_ids",
+    "feature_names",
+    "value_columns",
+    "views_in",
+]
 
 # A column of numbers with at most so many different whole values is one of categories.
 MOST_CATEGORIES = 12
@@ -36,15 +44,13 @@ def check_ids(
     """Names of the rows of every view as text; None where rows are just numbered.
 
     Where ``ids`` is None they are the index of data frames and the ``obs_names`` of
-    AnnData in ``Xs``.
+    AnnData in ``Xs``, or the ids of views that were prepared.
     """
     if ids is None:
-        per_view = _own_ids(Xs, len(names))
-    else:
-        per_view = _per_view(ids, "ids", names, n_rows)
+        return [row_names(X) for X in views_in(Xs, len(names))]
     return [
         None if of_view is None else [str(name) for name in of_view]
-        for of_view in per_view
+        for of_view in _per_view(ids, "ids", names, n_rows)
     ]
 
 
@@ -65,17 +71,60 @@ def check_columns(
     ]
 
 
-def _own_ids(Xs: Any, n_views: int) -> list[Any]:
-    """Index of every data frame or AnnData that has one of its own."""
+def views_in(Xs: Any, n_views: int) -> list[Any]:
+    """List views as the user gave them; None each where they came in one array."""
     Xs = getattr(Xs, "mod", Xs)
     each = list(Xs.values()) if isinstance(Xs, Mapping) else Xs
     if not isinstance(each, list | tuple) or len(each) != n_views:
         return [None] * n_views
-    indices = [getattr(X, "obs_names", getattr(X, "index", None)) for X in each]
-    return [
-        None if callable(index) or type(index).__name__ == "RangeIndex" else index
-        for index in indices
-    ]
+    return list(each)
+
+
+def feature_names(X: Any, d: int) -> list[str]:
+    """Names of the columns of a view as the user gave it, or their positions."""
+    names = getattr(X, "feature_names", None)
+    if names is None and hasattr(X, "obs_names"):  # AnnData
+        names = X.var_names
+    elif names is None:
+        names = getattr(X, "columns", None)
+    if names is None or len(names) != d:
+        return [f"column {j}" for j in range(d)]
+    return [str(name) for name in names]
+
+
+def value_columns(
+    Xs: list[Any], names: list[str], features: list[list[str]], wanted: list[list[int]]
+) -> list[Column]:
+    """Make columns to colour rows by of some columns of the views themselves.
+
+    Parameters
+    ----------
+    Xs : list of matrices
+    names : list of str
+        Of the views.
+    features : list of list of str
+        Names of the columns of each view.
+    wanted : list of list of int
+        Columns of each view.
+
+    Returns
+    -------
+    list of Column
+        Names that two views have are followed by that of the view.
+    """
+    known = [feature for own in features for feature in set(own)]
+    made = []
+    for i, X in enumerate(Xs):
+        some = X[:, wanted[i]]
+        some = some.toarray() if sparse.issparse(some) else some
+        for at, j in enumerate(wanted[i]):
+            name = features[i][j]
+            if known.count(name) > 1:
+                name = f"{name} ({names[i]})"
+            values: list[NDArray[Any] | None] = [None] * len(Xs)
+            values[i] = np.asarray(some[:, at], dtype=np.float32)
+            made.append(Column(name, values, None))
+    return made
 
 
 def _per_view(

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from unaligned.alignment import VERDICTS
 from unaligned.alignment_text import percent
 from unaligned.report.findings import Findings, ViewFindings
@@ -154,7 +152,7 @@ def _judge_refused(findings: Findings, what: str, template: str) -> Verdict:
         "Every view was therefore clustered on its own: clusters of the same number in "
         "two views have nothing to do with each other."
         if findings.n_clusters
-        else "A longer search or a few known pairs may change that."
+        else "No row is matched rather than a wrong one."
     )
     return Verdict("none", "No view could be aligned", [what, nothing, therefore])
 
@@ -167,10 +165,11 @@ def _use(
     if classes and findings.n_clusters:
         named = f"clusters of {_quoted(classes)} have the names of the template's"
     if matched:
-        matches = _number(sum(view.n_matched for view in matched), "match", "matches")
-        sure = _median_confidence(matched)
-        above = "above 0.99" if sure > 0.99 else f"of {_decimal(sure)} or more"
-        text = f"The {matches} can be used: half of them have a confidence {above}"
+        n_matches = sum(view.n_matched for view in matched)
+        matches = _number(n_matches, "match", "matches")
+        right = percent(sum(view.expected_right for view in matched) / n_matches)
+        about = right if right.startswith(("over", "under")) else f"about {right}"
+        text = f"The {matches} can be used: {about} of them are expected to be right"
         return f"{text}; {named}." if named else f"{text}."
     if named:
         return f"The {named}, and {_no_partner(classes)}."
@@ -229,11 +228,6 @@ def _judge_untested(findings: Findings, what: str) -> Verdict:
     return Verdict(level, headline, [what, known, advice])
 
 
-def _median_confidence(views: list[ViewFindings]) -> float:
-    sure = [view.confidence[view.partners >= 0] for view in views]
-    return float(np.median(np.concatenate(sure)))
-
-
 def _quoted(views: list[ViewFindings]) -> str:
     """Names of views, as in: views “a”, “b” and “c”."""
     return _listed([f"“{view.name}”" for view in views])
@@ -258,8 +252,3 @@ def _listed(names: list[str]) -> str:
 
 def _number(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def _decimal(value: float) -> str:
-    """Two decimals, or two digits where that would be too few."""
-    return f"{value:.2f}" if value >= 0.1 or value == 0 else f"{value:.2g}"

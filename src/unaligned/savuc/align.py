@@ -105,7 +105,8 @@ def align(
     views = check_views(Xs)
     pairs = check_aligned(aligned, views)
     rng = check_random_state(random_state)
-    return align_checked(views, pairs, rng, verbose, effort, time_limit)
+    found = align_checked(views, pairs, rng, verbose, effort, time_limit)
+    return found.with_rows(views.n_rows, views.row_ids)
 
 
 def align_checked(

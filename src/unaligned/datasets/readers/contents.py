@@ -46,6 +46,10 @@ class FileView(NamedTuple):
     """What the file calls its columns, if anything."""
     other_columns: dict[str, NDArray[Any]] = {}
     """One value per row each: text, dates, classes and columns left out."""
+    id_column: str | None = None
+    """The column that the ids come from, if it is one."""
+    is_table: bool = False
+    """Whether columns are of different kinds, as in tables of text and Parquet."""
 
 
 class Options(NamedTuple):
@@ -59,6 +63,17 @@ class Options(NamedTuple):
     encoding: str = "utf-8"
     dtype: Any = None
     mmap: bool = False
+    use_rep: str | None = None
+    layer: str | None = None
+
+    @property
+    def matrix(self) -> str | None:
+        """Place of another matrix than X in AnnData and MuData files."""
+        if self.use_rep is not None and self.layer is not None:
+            raise DataFileError("give use_rep= or layer=, not both.")
+        if self.use_rep is not None and self.use_rep != "X":
+            return f"obsm/{self.use_rep}"
+        return None if self.layer is None else f"layers/{self.layer}"
 
 
 def check_memory(n_bytes: float, what: str) -> None:

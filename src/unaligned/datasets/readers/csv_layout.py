@@ -16,7 +16,7 @@ from unaligned.datasets.readers.contents import DataFileError, Options
 __all__ = ["MISSING", "Layout", "find_layout"]
 
 # How people write that a value is missing; case does not matter.
-MISSING = ("", "na", "n/a", "#n/a", "nan", "-nan", "null", "none")
+MISSING = ("", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "?", ".", "-", "--")
 
 DELIMITERS = ",\t;| "
 N_ROWS = 500  # that the guess looks at

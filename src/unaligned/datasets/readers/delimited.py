@@ -53,12 +53,14 @@ def read_delimited(path: Path, options: Options) -> list[FileView]:
     X, texts = join_blocks(blocks, len(roles.features), dtype, most_text(path))
     if not len(X):
         raise DataFileError("it holds no rows of numbers.")
-    names, row_ids = layout.names, None
+    names, row_ids, id_column = layout.names, None, None
     if roles.ids is not None:
         ids = texts.pop(roles.ids)
         row_ids = check_ids(ids, names[roles.ids], roles.ids_certain)
         if row_ids is None:
             texts[roles.ids] = ids
+        else:
+            id_column = names[roles.ids]
     return [
         FileView(
             stem,
@@ -66,6 +68,8 @@ def read_delimited(path: Path, options: Options) -> list[FileView]:
             row_ids,
             [names[i] for i in roles.features] if layout.header else None,
             {names[i]: as_text(texts[i]) for i in sorted(texts)},
+            id_column,
+            is_table=True,
         )
     ]
 

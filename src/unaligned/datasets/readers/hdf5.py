@@ -56,14 +56,15 @@ def read_matlab73(path: Path) -> dict[str, Any]:
 
 def read_anndata(path: Path, options: Options) -> list[FileView]:
     """Read the matrix of an AnnData file as one view."""
-    answer, arrays = ask_worker("anndata", path, "AnnData files", options.view)
+    matrix = options.view or options.matrix
+    answer, arrays = ask_worker("anndata", path, "AnnData files", matrix)
     views = [_modality(node, arrays, options.id_column) for node in answer]
     return [view._replace(name=path.stem) for view in views]
 
 
 def read_mudata(path: Path, options: Options) -> list[FileView]:
     """Read the modalities of a MuData file as views."""
-    answer, arrays = ask_worker("mudata", path, "MuData files")
+    answer, arrays = ask_worker("mudata", path, "MuData files", options.matrix)
     names = [node["name"] for node in answer]
     if options.view is not None and options.view not in names:
         raise DataFileError(

@@ -169,13 +169,14 @@ class Worker:
         else:
             X = self.array(item, 2)
         obs, var = self.get(group, "obs"), self.get(group, "var")
+        of_genes = matrix in ("", "X") or matrix.startswith("layers/")
         columns = [_text(name) for name in obs.attrs.get("column-order", [])]
         found = {column: self.column(self.get(obs, column)) for column in columns}
         return {
             "name": name,
             "X": X,
             "row_ids": self.names(obs),
-            "feature_names": None if matrix else self.names(var),
+            "feature_names": self.names(var) if of_genes else None,
             "other": {name: column for name, column in found.items() if column},
         }
 

@@ -68,7 +68,8 @@ def read_parquet(path: Path, options: Options) -> list[FileView]:
         for at in range(width)
     ]
     others = {names[i]: as_text(aside[i]) for i in sorted(aside)}
-    return [FileView(path.stem, X, row_ids, features, others)]
+    id_column = names[roles.ids] if row_ids and roles.ids is not None else None
+    return [FileView(path.stem, X, row_ids, features, others, id_column, True)]
 
 
 def _index_of_pandas(schema: Any) -> str | None:

@@ -1,0 +1,8 @@
+"""What a user may ask of `unaligned.prepare`; the first of each is the default."""
+
+__all__ = ["CATEGORICAL", "DATES", "IMPUTE", "TRANSFORM"]
+
+IMPUTE = ("low-rank", "iterative", "none")
+CATEGORICAL = ("onehot", "drop")
+DATES = ("drop", "number")
+TRANSFORM = ("auto", "none")

@@ -1,0 +1,259 @@
+"""The steps from a table to a view, in their order."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from unaligned.matrices import complain_of_infinity
+from unaligned.preparation.draft import Draft
+from unaligned.preparation.filling import fill_in
+from unaligned.preparation.kinds import (
+    HIGHLY_SKEWED,
+    are_counts,
+    are_whole,
+    as_days,
+    categories_of,
+    is_counter,
+    is_spread_evenly,
+    names_an_id,
+    skewness,
+    text_of,
+)
+from unaligned.preparation.notes import Prepared
+from unaligned.preparation.options import CATEGORICAL, DATES, IMPUTE, TRANSFORM
+from unaligned.preparation.recipe import dummies, logarithm, normalise_counts
+from unaligned.preparation.tables import read_table
+
+__all__ = ["prepare"]
+
+Array = NDArray[Any]
+
+
+def prepare(
+    table: Any,
+    *,
+    impute: str = "low-rank",
+    categorical: str = "onehot",
+    dates: str = "drop",
+    transform: str = "auto",
+    keep: Sequence[str] = (),
+    exclude: Sequence[str | int] = (),
+    id_column: str | int | bool | None = None,
+    use_rep: str | None = None,
+    layer: str | None = None,
+    like: Prepared | None = None,
+) -> Prepared:
+    """Make a view of a table as people have it.
+
+    The commands ``unaligned cluster`` and ``unaligned align`` do the same with every
+    file.
+
+    Parameters
+    ----------
+    table : data frame, AnnData, 2-D array, sparse matrix or FileView
+        Rows are objects. A FileView is what `unaligned.datasets.read_view` gives.
+    impute : {"low-rank", "iterative", "none"}, default="low-rank"
+        What to do about missing values. "low-rank": expect them from the rest of their
+        row by a factor model. "iterative": scikit-learn's `IterativeImputer`. "none":
+        complain.
+    categorical : {"onehot", "drop"}, default="onehot"
+        What to do with columns of text that hold few different values: a column of 0
+        and 1 for each of them, or nothing.
+    dates : {"drop", "number"}, default="drop"
+        Whether dates are left out or become days since 1970.
+    transform : {"auto", "none"}, default="auto"
+        Whether counts are divided by the depth of their row and logarithms taken, and
+        logarithms of highly skewed amounts.
+    keep : sequence of str, default=()
+        Columns to use as they are, whatever they look like. Of text they become
+        categories.
+    exclude : sequence of str or int, default=()
+        Columns that are no features.
+    id_column : str, int, bool or None, default=None
+        Column with the ids of the rows, as in `unaligned.datasets.read_views`.
+    use_rep, layer : str, optional
+        Of an AnnData, the key of ``obsm`` or of ``layers`` to read. Default: ``X``.
+    like : Prepared, optional
+        A view that was prepared: bring new rows of it into the same form, for
+        ``predict`` and ``transform``. All other options are then those of that view,
+        but for those that say what to read.
+
+    Returns
+    -------
+    Prepared
+        ``X``, ``feature_names``, ``row_ids``, ``notes`` for every column, ``remarks``,
+        ``n_imputed`` and ``empty_rows``.
+
+    Notes
+    -----
+    Columns are left out that are empty or more than half empty. Of data frames and
+    files of tables, though not of matrices, also those that hold one value only, are
+    ids (by name, or whole numbers that are all different and evenly spread), or text
+    with more different values than the root of the number of rows; and skew is looked
+    for.
+
+    A matrix holds counts if its numbers are whole and not negative, most of its columns
+    hold a zero, and most do not share the overall maximum. They are scaled so that
+    every row adds up to the median of the rows' sums, then x becomes log(1 + x). An
+    amount is highly skewed if it is not negative and its skewness is above one; it
+    becomes its logarithm, with zeros log(1 + x / m) where m is the median of what is
+    positive, if that is less skewed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from unaligned import prepare
+    >>> rng = np.random.RandomState(0)
+    >>> people = pd.DataFrame(
+    ...     {
+    ...         "customer_id": np.arange(200),
+    ...         "age": rng.normal(40, 9, 200).round(1),
+    ...         "income": rng.lognormal(10, 1, 200).round(2),
+    ...         "smoker": rng.choice(["no", "yes"], 200),
+    ...         "since": pd.date_range("2020-01-01", periods=200),
+    ...     }
+    ... )
+    >>> people.loc[3, "age"] = np.nan
+    >>> view = prepare(people)
+    >>> view.feature_names, view.row_ids[:2]
+    (['age', 'income', 'smoker=yes'], ['0', '1'])
+    >>> for note in view.notes:
+    ...     print(note.column, "|", note.action, "|", note.why or "as it is")
+    customer_id | dropped | names the rows
+    age | used | as it is
+    income | transformed | skewed, logarithm taken
+    smoker | transformed | categories, one column each
+    since | dropped | dates; dates="number" makes days of them
+    >>> view.remarks
+    ['1 value is missing (under 1 %; in age), and was imputed from the other columns.']
+    >>> prepare(people[:3], like=view).X.shape  # new rows for a model of this view
+    (3, 3)
+    """
+    for name, value, allowed in (
+        ("impute", impute, IMPUTE),
+        ("categorical", categorical, CATEGORICAL),
+        ("dates", dates, DATES),
+        ("transform", transform, TRANSFORM),
+    ):
+        if value not in allowed:
+            wanted = ", ".join(map(repr, allowed))
+            raise ValueError(f"{name}={value!r} must be one of {wanted}.")
+    parts = read_table(
+        table, id_column=id_column, exclude=exclude, use_rep=use_rep, layer=layer
+    )
+    _check_finite(parts.X)
+    if like is not None:
+        X = like.recipe.apply(parts, like.X)
+        return replace(
+            like, X=X, row_ids=parts.row_ids, remarks=[], n_imputed=0, notes=[]
+        )
+    draft = Draft(parts, frozenset(keep))
+    leave_out(draft)
+    if transform == "auto":
+        take_logarithms(draft)
+    add_others(draft, parts.others, categorical, dates)
+    fill_in(draft, impute)
+    return draft.finish()
+
+
+def _check_finite(X: Any) -> None:
+    """Complain about infinite numbers; missing ones are dealt with later."""
+    values = X.data if sparse.issparse(X) else X
+    if np.isinf(values).any():
+        rows, columns = np.nonzero(np.isinf(X.toarray() if sparse.issparse(X) else X))
+        n_nan, first = int(np.isnan(values).sum()), (rows[0], columns[0])
+        complain_of_infinity("the table", n_nan, len(rows), first, "numpy.isinf")
+
+
+def leave_out(draft: Draft) -> None:
+    """Leave out columns of numbers that are no features."""
+    X, n = draft.X, draft.X.shape[0]
+    if not sparse.issparse(X):
+        draft.drop(draft.n_missing == n, "empty", even_if_asked_for=True)
+        draft.drop(2 * draft.n_missing > n, "more than half empty")
+    if draft.is_table:
+        one_value = np.array([_is_constant(column) for column in X.T])
+        draft.drop(one_value, "the same in all rows")
+        whole = np.array([are_whole(column) for column in X.T])
+        named = np.array([names_an_id(name) for name in draft.names])
+        draft.drop(named & whole, "ids by their name")
+        draft.drop(_each(is_counter, X, whole), "counts the rows")
+    draft.compress()
+    draft.counts = are_counts(draft.X)
+    if draft.is_table and not draft.counts:
+        whole = np.array([are_whole(column) for column in draft.X.T])
+        ids = _each(is_spread_evenly, draft.X, whole)
+        draft.drop(ids, "whole numbers, all different and evenly spread, as ids are")
+        draft.compress()
+
+
+def _is_constant(column: Array) -> bool:
+    there = column[~np.isnan(column)]
+    return len(there) > 0 and bool(np.all(there == there[0]))
+
+
+def _each(rule: Callable[[Array], bool], X: Array, which: Array) -> Array:
+    """Ask something of some columns; False for the others."""
+    found = [w and rule(column) for w, column in zip(which, X.T, strict=True)]
+    return np.array(found, dtype=bool)
+
+
+def take_logarithms(draft: Draft) -> None:
+    """Take logarithms of counts, by depth, and of skewed amounts in tables."""
+    if draft.counts:
+        draft.X, draft.depth = normalise_counts(draft.X)
+        for name in draft.names:
+            draft.transform(name, "counts, by the depth of the row, logarithm taken")
+        draft.remarks.append(
+            "The numbers are counts: every row was scaled to the median sum of a row, "
+            "and logarithms were taken."
+        )
+    elif draft.is_table and draft.X.shape[1]:
+        X = draft.X
+        amounts = (np.nanmin(X, axis=0) >= 0) & (skewness(X) > HIGHLY_SKEWED)
+        amounts &= ~draft.asked_for()
+        changed, scales = X.copy(), {}
+        for i in np.flatnonzero(amounts):
+            zeros = (X[:, i] == 0).any()  # which have no logarithm
+            scales[i] = float(np.median(X[:, i][X[:, i] > 0])) if zeros else 0.0
+            changed[:, i] = logarithm(X[:, i], scales[i])
+        milder = amounts & (np.abs(skewness(changed)) < skewness(X))
+        draft.X = np.where(milder, changed, X)
+        for i in np.flatnonzero(milder):
+            draft.scales[draft.names[i]] = scales[i]
+            draft.transform(draft.names[i], "skewed, logarithm taken")
+
+
+def add_others(
+    draft: Draft, others: dict[str, Array], categorical: str, dates: str
+) -> None:
+    """Make numbers of columns of text and dates, or leave them out."""
+    for name, values in others.items():
+        days = as_days(values)
+        if days is not None:
+            if dates == "number" or name in draft.keep:
+                draft.add(name, {name: days}, "dates, in days since 1970", None)
+            else:
+                draft.leave(name, 'dates; dates="number" makes days of them')
+            continue
+        levels = categories_of(values)
+        asked_for = name in draft.keep
+        if levels is None and asked_for:
+            levels = sorted({text for text in map(text_of, values) if text})
+        if not levels:
+            why = "empty" if levels == [] else "text with many different values"
+            draft.leave(name, why)
+        elif len(levels) == 1:
+            draft.leave(name, "the same in all rows")
+        elif categorical == "drop" and not asked_for:
+            draft.leave(name, "categories")
+        else:
+            # Of two categories one column says all.
+            told = levels[1:] if len(levels) == 2 else levels
+            columns = dummies(name, values, told)
+            draft.add(name, columns, "categories, one column each", told)

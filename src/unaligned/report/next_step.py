@@ -1,0 +1,102 @@
+"""The one thing to try next where something was refused, given what was tried."""
+
+from dataclasses import dataclass
+from math import isnan
+
+from unaligned.report.findings import Findings, ViewFindings
+
+__all__ = ["NextStep", "next_step"]
+
+NARROW = 20  # columns; the study of narrow tables ends there
+LONGER = {"quick": "normal", "normal": "thorough"}
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """Something to try."""
+
+    text: str
+    """A sentence."""
+    python: str = ""
+    """What to write for it in Python, if anything."""
+    command: str = ""
+    """What to add to the command, if anything."""
+
+    def for_command(self) -> str:
+        """Sentence for somebody who typed a command."""
+        return f"{self.text} ({self.command})." if self.command else f"{self.text}."
+
+
+def next_step(findings: Findings) -> NextStep | None:
+    """Say what to try next; None where every view is aligned or partners are known.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    NextStep or None
+
+    Notes
+    -----
+    In this order: a method that tests its matches; the transformation of counts that
+    was switched off; a longer search; known pairs; columns that were left out; more
+    pairs.
+    """
+    if any(view.verdict == "untested" and view.known < 1 for view in findings.others):
+        return NextStep(
+            "Use SAVuC, which tests its matches and refuses those it cannot trust",
+            "SAVuC(...)",
+            "--method SAVuC",
+        )
+    refused = [view for view in findings.others if _is_refused(view, findings)]
+    if not refused:
+        return None
+    concerned = [findings.views[findings.template], *refused]
+    if any(view.prepared and view.prepared.raw_counts for view in concerned):
+        return NextStep(
+            "Let counts be normalised",
+            'prepare(table, transform="auto")',
+            "--transform auto",
+        )
+    if (effort := findings.effort) is None or effort in LONGER:
+        longer = LONGER[effort or "normal"]
+        return NextStep("Search longer", f'effort="{longer}"', f"--effort {longer}")
+    names = " and ".join(f"“{view.name}”" for view in concerned[:2])
+    if not any(view.known for view in refused):
+        return NextStep(
+            f"Name some rows of {names} that you know to belong together",
+            "aligned={(0, 1): pairs}",
+            "--pairs pairs.csv",
+        )
+    narrow = [view for view in concerned if _left_out_in_narrow(view)]
+    if narrow:
+        columns = ", ".join(_left_out_in_narrow(narrow[0])[:3])
+        return NextStep(
+            f"Use columns of “{narrow[0].name}” that were left out ({columns})",
+            "prepare(table, keep=[...])",
+            "--keep COLUMN",
+        )
+    n_known = max(view.n_matched for view in refused)
+    return NextStep(
+        f"Name more pairs of {names} than the {n_known:,} that are known, or bring "
+        "columns that describe the same properties in both"
+    )
+
+
+def _is_refused(view: ViewFindings, findings: Findings) -> bool:
+    apart = {i for group in findings.apart for i in group.trusted()}
+    aligned_apart = any(findings.views[i] is view for i in apart)
+    return view.verdict == "none" and not aligned_apart and not isnan(view.trust)
+
+
+def _left_out_in_narrow(view: ViewFindings) -> list[str]:
+    """Columns with values of their own that a narrow table could still give."""
+    if view.prepared is None or view.n_features > NARROW:
+        return []
+    return [
+        note.column
+        for note in view.prepared.notes
+        if note.action == "dropped" and note.why.startswith(("dates", "categories"))
+    ]

@@ -1,0 +1,47 @@
+"""The list of commands, and what asking for help imports."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from tests.cli.file_views import run
+from unaligned import baselines
+from unaligned.cli import COMMANDS, main
+from unaligned.cli._options import BASELINES
+from unaligned.estimators import ESTIMATORS
+
+
+def test_the_list_says_what_the_commands_say_themselves():
+    context = click.Context(main)
+    for name, what in COMMANDS.items():
+        command = main.get_command(context, name)
+        assert " ".join(command.help.split("\n\n")[0].split()) == what
+    listed = run("--help").stdout
+    assert all(name in listed for name in COMMANDS)
+    assert main.get_command(context, "no") is None
+    assert "No such command" in run("no").stderr
+
+
+def test_methods_are_those_of_the_library():
+    assert list(BASELINES) == list(baselines.__all__)
+    assert {"SAVuC", "PAVuC", *BASELINES} == {*ESTIMATORS}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], ["--help"]]
+    + [[name, "--help"] for name in ("cluster", "align", "demo")],
+)
+def test_help_imports_nothing_heavy(arguments):
+    heavy = ["numpy", "scipy", "sklearn", "pandas", "numba", "rich"]
+    code = (
+        "import atexit, sys; from unaligned.cli import main; "
+        f"atexit.register(lambda: print([m for m in {heavy} if m in sys.modules])); "
+        f"main({arguments})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
