@@ -26,6 +26,8 @@ SHORT = Size(20_000, (48, 32), 10, 10)
 FEWER = {  # what takes n × n, or minutes
     "AEVC": {name: SIZES[name] for name in ("many rows", "wide")},
     "UPMGCSM": {"fewer rows": Size(2_000, (48, 32), 10, 10)},
+    "Rosetta": {"fewer rows": Size(4_000, (48, 32), 10, 10)},
+    "SCOT": {"fewer rows": Size(1_000, (48, 32), 10, 10)},
     "SAVuC": {"fewer rows": SHORT, "wide": SIZES["wide"]},
     "VuCG": {"fewer rows": SHORT, "wide": SIZES["wide"]},
     "PVC": {"few rows": Size(6_000, (48, 32), 10, 10)},
@@ -40,6 +42,7 @@ SETTINGS = {
     },
     "MvCLN": {"epochs": 1},
     "SAVuC": {"effort": "quick"},
+    "SCOT": {"epsilon": 0.1},
     "VuCG": {"matching": "greedy"},
     "CMVNMF": {"warm_up": 1},
 }
