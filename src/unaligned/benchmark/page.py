@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from unaligned.benchmark import figures, scaling, tables
+from unaligned.benchmark import figures, rivals, scaling, tables
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.columns import Column, Spread, Table, Value, show
 from unaligned.benchmark.summary import RULES
@@ -104,6 +104,18 @@ ARTEFACTS = {
         "Time and memory against the number of rows.",
         scaling.scaling_tables,
         figures.scaling,
+    ),
+    "halves": Artefact(
+        "Disjoint halves",
+        "One view is learned from some objects, the other from others; unseen pairs "
+        "are then looked up.",
+        rivals.halves_tables,
+    ),
+    "rivals": Artefact(
+        "Rivals",
+        "Methods from the alignment of single cells and of embeddings beside ours, on "
+        "two views.",
+        rivals.rivals_tables,
     ),
 }  # fmt: skip
 

@@ -18,8 +18,9 @@ from unaligned.benchmark.columns import Table, show
 from unaligned.benchmark.environment import physical_bytes
 from unaligned.benchmark.methods import METHODS, method_of
 from unaligned.benchmark.page import ARTEFACTS, html_page, markdown_page, sections
+from unaligned.benchmark.plans import PLANS, Study
 from unaligned.benchmark.runner import Limits
-from unaligned.benchmark.study import PLANS, Study, run_study
+from unaligned.benchmark.study import run_study
 from unaligned.benchmark.summary import Case
 from unaligned.cli._outputs import check_place
 from unaligned.cli.bench_progress import BenchProgress
