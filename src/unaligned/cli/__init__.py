@@ -6,6 +6,7 @@ from unaligned._version import __version__
 from unaligned.cli.align import align
 from unaligned.cli.bench import bench
 from unaligned.cli.cluster import cluster
+from unaligned.cli.compare import compare
 from unaligned.cli.datasets import datasets
 from unaligned.cli.demo import demo
 
@@ -21,5 +22,6 @@ def main() -> None:
 main.add_command(align)
 main.add_command(bench)
 main.add_command(cluster)
+main.add_command(compare)
 main.add_command(datasets)
 main.add_command(demo)

@@ -30,7 +30,7 @@ from unaligned.report.page import require_jinja2
 from unaligned.report.verdict import judge, standing
 from unaligned.savuc.config import EFFORTS
 
-__all__ = ["Answer", "answer", "file_options"]
+__all__ = ["Answer", "answer", "file_options", "report_is_possible"]
 
 MATCHES, REPORT, SUSPECTS = "matches.csv", "report.html", "suspects.csv"
 FILES = {
@@ -185,7 +185,7 @@ def answer(
     start = time.monotonic()
     with session(quiet=quiet, debug=debug) as screen:
         check_output(output, force=force)
-        draw = _report_is_possible(report, screen)
+        draw = report_is_possible(report, screen)
         screen.stage(f"Reading {_amount(files)}")
         inputs = read_inputs(files, **reading)
         names = [name for name in FILES if "*" not in name]
@@ -213,7 +213,7 @@ def answer(
         _tell(summary, output)
 
 
-def _report_is_possible(wanted: bool | None, screen: Screen) -> bool:
+def report_is_possible(wanted: bool | None, screen: Screen) -> bool:
     """Whether a report can be written; complain only where one was asked for."""
     if wanted is False:
         return False

@@ -15,10 +15,10 @@ from unaligned.cli._session import EXIT_CODES, Screen
 from unaligned.estimators import ESTIMATORS, estimator_named
 from unaligned.selection import select_n_clusters
 
-__all__ = ["cluster"]
+__all__ = ["cluster", "read_n_clusters"]
 
 
-def _n_clusters(_: Any, __: Any, value: str) -> int | None:
+def read_n_clusters(_: Any, __: Any, value: str) -> int | None:
     """Read a number of clusters; None: choose one."""
     if value.lower() == "auto":
         return None
@@ -35,7 +35,7 @@ def _n_clusters(_: Any, __: Any, value: str) -> int | None:
     metavar="N|auto",
     default="auto",
     show_default=True,
-    callback=_n_clusters,
+    callback=read_n_clusters,
     help='Number of clusters; "auto" chooses one without labels.',
 )
 @click.option(
