@@ -32,6 +32,7 @@ FEWER = {  # what takes n × n, or minutes
     "VuCG": {"fewer rows": SHORT, "wide": SIZES["wide"]},
     "PVC": {"few rows": Size(6_000, (48, 32), 10, 10)},
     "MvCLN": {"few rows": Size(6_000, (48, 32), 10, 10)},
+    "SURE": {"few rows": Size(6_000, (48, 32), 10, 10)},
 }
 SETTINGS = {
     "PVC": {
@@ -41,6 +42,7 @@ SETTINGS = {
         "assign_steps": 1,
     },
     "MvCLN": {"epochs": 1},
+    "SURE": {"epochs": 1},
     "SAVuC": {"effort": "quick"},
     "SCOT": {"epsilon": 0.1},
     "VuCG": {"matching": "greedy"},
@@ -60,7 +62,7 @@ def build(name, k):
 def measure(name, size, answer):
     """Estimate and growth of one fit, in bytes."""
     warnings.simplefilter("ignore")
-    pairs = 100 if name in ("PVC", "MvCLN") else None
+    pairs = 100 if name in ("PVC", "MvCLN", "SURE") else None
     small = make_views(Size(5000 if name == "PAVuC" else 300, size.widths, 5, 5))
     build(name, 5).fit(small, aligned=pairs)
     views = make_views(size)

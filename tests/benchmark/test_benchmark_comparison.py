@@ -39,7 +39,7 @@ def test_who_cannot_run_is_told_why(data):
     one, other = data.Xs
     able, reasons = choose_methods(compared([one, other]))
     assert able[0] == "SAVuC"
-    assert reasons == dict.fromkeys(["MvCLN", "PVC"], "needs known pairs")
+    assert reasons == dict.fromkeys(["MvCLN", "PVC", "SURE"], "needs known pairs")
     able, reasons = choose_methods(compared([one, other[:200]]))
     assert able == ["SAVuC", "CMVNMF", "Rosetta", "SCOT"]
     assert reasons["PAVuC"] == "needs equally many rows"

@@ -12,6 +12,7 @@ from unaligned.baselines.pvc import PVC
 from unaligned.baselines.rcagl import RCAGL
 from unaligned.baselines.rosetta import Rosetta
 from unaligned.baselines.scot import SCOT
+from unaligned.baselines.sure import SURE
 from unaligned.baselines.upmgcsm import UPMGCSM
 from unaligned.baselines.vucg import VuCG
 
@@ -28,6 +29,7 @@ __all__ = [  # noqa: RUF022 (sorted by character, as the tests ask)
     "RCAGL",
     "Rosetta",
     "SCOT",
+    "SURE",
     "UPMGCSM",
     "VuCG",
 ]

@@ -67,8 +67,8 @@ class SCOT(ReferenceSpaceClusterer):
         Gromov-Wasserstein distance. ``n_neighbors`` and ``epsilon`` are not used then.
     reference_view : int, default=0
         The view that the others are moved onto.
-    max_iter : int, default=1000
-        Iterations of the solver.
+    max_iter : int, default=200
+        Most iterations of the solver. Those that do not settle by then go to and fro.
     tol : float, default=1e-9
         Stop when the plan changes by less.
     n_init : int, default=10
@@ -153,7 +153,7 @@ class SCOT(ReferenceSpaceClusterer):
         epsilon: float = 1e-3,
         self_tune: bool = False,
         reference_view: int = 0,
-        max_iter: int = 1000,
+        max_iter: int = 200,
         tol: float = 1e-9,
         n_init: int = 10,
         view_sizes: Any = None,

@@ -234,6 +234,13 @@ _TABLE = [
         evaluations=5,
     ),
     Method("SAVuC", SAVuC, {"effort": ["normal"]}, {"effort": ["quick"]}),
+    _baseline(
+        "SURE",
+        {},
+        build=partial(baselines.SURE, clamp_known_pairs=False),
+        quick_grid={"epochs": [2]},
+        needs_pairs=True,
+    ),
     _baseline("SCOT", {}),
     Method("SCOT, self-tuned", partial(baselines.SCOT, self_tune=True)),
     _baseline("Rosetta", {}),

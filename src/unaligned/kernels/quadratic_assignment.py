@@ -67,6 +67,7 @@ def improve_by_swaps(first: Array, second: Array, matched: Indices) -> Indices:
     """
     matched = np.array(matched, dtype=np.intp)
     own_first = first.diagonal()
+    rounding = 1e-10 * len(first) * np.abs(first).max() * np.abs(second).max()
     while True:
         B = second[np.ix_(matched, matched)]
         own = B.diagonal()
@@ -79,6 +80,6 @@ def improve_by_swaps(first: Array, second: Array, matched: Indices) -> Indices:
         diagonal = (own_first[:, None] - own_first) * (own - own[:, None])
         gains = 2 * (over_all - at_r - at_s) + diagonal
         r, s = np.unravel_index(gains.argmax(), gains.shape)
-        if gains[r, s] <= 1e-9 * np.abs(gains).max():  # rounding is no gain
+        if not gains[r, s] > rounding:
             return matched
         matched[[r, s]] = matched[[s, r]]
