@@ -9,6 +9,7 @@ from unaligned.baselines.rosetta import (
     centre_covariance,
     match_points,
     nearness,
+    own_directions,
     refine_rotation,
 )
 from unaligned.datasets import unalign
@@ -75,6 +76,20 @@ def test_known_pairs_give_the_rotation_where_geometry_does_not():
     model.fit(data.Xs, aligned=data.n_aligned)
     rows = model.alignment_.permutations[1]
     assert instance_alignment_rate(data.order[1], data.order[0], rows) > 0.95
+
+
+def test_wide_views_are_rotated_like_narrow_ones():
+    """Columns that say nothing new change neither places nor matches."""
+    X, Y, _ = rotated(80)
+    wide = [np.hstack([M, np.zeros((80, 120))]) for M in (X, Y)]
+    fits = [
+        Rosetta(3, n_restarts=2, random_state=0).fit(views) for views in ([X, Y], wide)
+    ]
+    assert fits[1].rotations_[1].shape == (126, 126)
+    scores = [foscttm(*model.places_) for model in fits]
+    assert scores[0] == pytest.approx(scores[1], abs=0.02)
+    basis = own_directions(wide[0])
+    np.testing.assert_allclose(wide[0] @ basis @ basis.T, wide[0], atol=1e-8)
 
 
 def test_views_of_other_widths_and_lengths_fit():

@@ -50,6 +50,15 @@ def centre_covariance(
     return centres.T @ others[matched]
 
 
+def own_directions(rows: Array) -> Array:
+    """Give orthonormal directions that all rows lie in, as columns, at most n."""
+    n, d = rows.shape
+    if d <= n:
+        return np.eye(d)
+    right: Array = np.linalg.svd(rows, full_matrices=False)[2]
+    return right.T
+
+
 def nearness(points: Array) -> Array:
     """Give minus the distances of points, as shares of their mean."""
     distances = pairwise_distances(points)
@@ -216,22 +225,24 @@ class Rosetta(ReferenceSpaceClusterer):
     ) -> Brought:
         own, target = self._read(X), self._read(reference).places
         of_reference, of_view = known
-        k = min(self.n_centers, len(own.places), len(target))
+        # A rotation that is learned in these directions is one of all columns.
+        left, right = own_directions(own.places), own_directions(target)
+        one, other = own.places @ left, target @ right
+        k = min(self.n_centers, len(one), len(other))
         cross = sum(
-            centre_covariance(own.places, target, k, rng)
-            for _ in range(self.n_restarts)
+            centre_covariance(one, other, k, rng) for _ in range(self.n_restarts)
         )
         # Known pairs count as rows; a centre stands for so many of them.
-        rows_each = min(len(own.places), len(target)) / (k * self.n_restarts)
-        pairs = own.places[of_view].T @ target[of_reference]
+        rows_each = min(len(one), len(other)) / (k * self.n_restarts)
+        pairs = one[of_view].T @ other[of_reference]
         Q = polar_factor(rows_each * cross + pairs)
-        free = np.delete(own.places, of_view, axis=0)
-        free_target = np.delete(target, of_reference, axis=0)
+        free = np.delete(one, of_view, axis=0)
+        free_other = np.delete(other, of_reference, axis=0)
         some, others = (
             rows[np.sort(rng.permutation(len(rows))[:N_REFINED])]
-            for rows in (free, free_target)
+            for rows in (free, free_other)
         )
-        Q = refine_rotation(some, others, Q, pairs, self.n_rounds)
+        Q = left @ refine_rotation(some, others, Q, pairs, self.n_rounds) @ right.T
         places = own.places @ Q
 
         def match(free: Indices, free_of_view: Indices) -> tuple[Indices, Indices]:

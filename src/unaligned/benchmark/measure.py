@@ -62,7 +62,7 @@ def measure(cell: Cell) -> dict[str, Any]:
         return result | verdict_of(model) | places_of(model, unseen)
     if cell.measure == "rivals":
         result |= verdict_of(model) | learned_places(model, shuffled)
-        return result | joint_of(model, shuffled) | alignment_of(model, shuffled)
+        return result | joint_of(model, shuffled)
     if model.template_ is not None:
         result |= scores_of(method, model, shuffled)
         result |= alignment_of(model, shuffled)

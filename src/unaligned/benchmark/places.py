@@ -11,6 +11,8 @@ from sklearn.utils import Bunch
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.metrics import (
+    category_alignment_chance,
+    category_alignment_rate,
     foscttm,
     instance_alignment_rate,
     joint_scores,
@@ -75,7 +77,7 @@ def scores_of_places(one: NDArray[Any], other: NDArray[Any]) -> dict[str, Any]:
 
 
 def joint_of(model: Any, shuffled: Bunch) -> dict[str, Any]:
-    """One naming over all rows of both views, with its floor, and exact matches.
+    """One naming over all rows of both views, with its floor, and matches.
 
     Of matches, those that were not given.
     """
@@ -83,11 +85,17 @@ def joint_of(model: Any, shuffled: Bunch) -> dict[str, Any]:
     t = model.template_
     found = model.alignment_.permutations[1 - t].copy()
     found[: shuffled.n_aligned] = -1
-    exact = instance_alignment_rate(shuffled.order[1 - t], shuffled.order[t], found)
+    orders, ys = shuffled.order, shuffled.ys
+    rates = {
+        "same_object": instance_alignment_rate(orders[1 - t], orders[t], found),
+        "same_class": category_alignment_rate(ys[1 - t], ys[t], found),
+        "by_chance": category_alignment_chance(ys[1 - t], ys[t]),
+        "joint_acc": scores["acc"],
+        "joint_floor": scores["floor_acc"],
+    }
     return {
-        "joint_acc": round(100 * scores["acc"], 3),
-        "joint_floor": round(100 * scores["floor_acc"], 3),
-        "same_object": None if np.isnan(exact) else round(100 * exact, 3),
+        name: None if np.isnan(rate) else round(100 * rate, 3)
+        for name, rate in rates.items()
     }
 
 

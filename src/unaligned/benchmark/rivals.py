@@ -54,6 +54,11 @@ def cost_of(summary: Summary) -> list[Value]:
     return [summary.median("cpu_seconds"), summary.median("grown_mb"), runs]
 
 
+def has_classes(summary: Summary) -> bool:
+    """Whether the data have more than one class."""
+    return summary.mean("by_chance") not in (None, 100.0)
+
+
 def label_of(name: str) -> str:
     """Name of a method, and whether it is a reconstruction."""
     return f"{name} (reconstruction)" if METHODS[name].reconstruction else name
@@ -116,23 +121,26 @@ def shared_table(results: Results, ratio: float) -> Table:
         for name in RIVALS:
             one = found(results, case, name, "rivals", ratio)
             if one is not None:
-                scores = [
+                scores: list[Value] = [
                     spread(one, "foscttm", 100),
                     spread(one, "same_object"),
-                    spread(one, "same_class"),
-                    one.mean("by_chance"),
-                    spread(one, "joint_acc"),
-                    one.mean("joint_floor"),
                 ]
-                rows.append(
-                    [str(case), label_of(name), *scores, verdicts(one), *cost_of(one)]
-                )
+                classes: list[Value] = [None] * 4
+                if has_classes(one):
+                    classes = [
+                        spread(one, "same_class"),
+                        one.mean("by_chance"),
+                        spread(one, "joint_acc"),
+                        one.mean("joint_floor"),
+                    ]
+                about = [verdicts(one), *cost_of(one)]
+                rows.append([str(case), label_of(name), *scores, *classes, *about])
     title = f"Rivals: {100 * ratio:.0f} % of the pairs known"
     notes = [
         REFUSED,
         "Matches are those that were not given. Joint ACC: one naming of clusters over "
         "all rows of both views; its floor: the same partitions under random shared "
-        "names.",
+        "names. Data without classes have neither.",
     ]
     return Table(f"rivals-{100 * ratio:.0f}", title, columns, rows, notes)
 
@@ -166,6 +174,8 @@ def joint_scores_of(results: Results, ratio: float) -> list[dict[str, float]]:
         ran: dict[str, Any] = {
             name: found(results, case, name, "rivals", ratio) for name in RIVALS
         }
+        if not any(one and has_classes(one) for one in ran.values()):
+            continue
         means = {name: one.mean("joint_acc") for name, one in ran.items() if one}
         scores.append({n: -np.inf if m is None else m for n, m in means.items()})
     return scores
