@@ -31,9 +31,10 @@ __all__ = [
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
-# The ranges of the authors' program for k: so many values,
+# Values of k that tuning tries: a reconstruction. The authors recommend 10 to a fifth of
+# the rows; these begin lower where rows are few.
 N_TRIED = 5
-MANY_ROWS = 250  # which from here on do not hang on the number of rows.
+MANY_ROWS = 250  # from which they do not hang on the number of rows
 
 
 class Coupling(NamedTuple):
