@@ -45,7 +45,8 @@ class SURE(MarginTrainedClusterer):
 
     Notes
     -----
-    Decoders are mirror images of the encoders, without a rectifier at their end.
+    Written from a description of the loss. That decoders are mirror images of the
+    encoders, without a rectifier at their end, is our reading.
 
     References
     ----------
