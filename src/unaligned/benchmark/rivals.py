@@ -141,6 +141,8 @@ def shared_table(results: Results, ratio: float) -> Table:
         "Matches are those that were not given. Joint ACC: one naming of clusters over "
         "all rows of both views; its floor: the same partitions under random shared "
         "names. Data without classes have neither.",
+        "FOSCTTM is over all rows, those of given pairs among them. SCOT places such a "
+        "row on its partner, which lowers its figure by as much as is given.",
     ]
     return Table(f"rivals-{100 * ratio:.0f}", title, columns, rows, notes)
 
@@ -163,7 +165,12 @@ def ranks_table(results: Results) -> Table:
         if any(value is not None for value in values)
     ]
     title = "Mean rank by joint ACC"
-    notes = ["1 is best. A run that did not end ranks last, with others of its kind."]
+    notes = [
+        "1 is best. A run that did not end ranks last, with others of its kind.",
+        "A method whose partitions of single views are better has a higher joint ACC, "
+        "and a higher floor, whether or not it aligns them: where the verdict is none, "
+        "the rank says nothing about alignment.",
+    ]
     return Table("rival-ranks", title, columns, rows, notes)
 
 
