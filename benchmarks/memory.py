@@ -26,10 +26,13 @@ SHORT = Size(20_000, (48, 32), 10, 10)
 FEWER = {  # what takes n × n, or minutes
     "AEVC": {name: SIZES[name] for name in ("many rows", "wide")},
     "UPMGCSM": {"fewer rows": Size(2_000, (48, 32), 10, 10)},
+    "Rosetta": {"fewer rows": Size(4_000, (48, 32), 10, 10)},
+    "SCOT": {"fewer rows": Size(1_000, (48, 32), 10, 10)},
     "SAVuC": {"fewer rows": SHORT, "wide": SIZES["wide"]},
     "VuCG": {"fewer rows": SHORT, "wide": SIZES["wide"]},
     "PVC": {"few rows": Size(6_000, (48, 32), 10, 10)},
     "MvCLN": {"few rows": Size(6_000, (48, 32), 10, 10)},
+    "SURE": {"few rows": Size(6_000, (48, 32), 10, 10)},
 }
 SETTINGS = {
     "PVC": {
@@ -39,7 +42,9 @@ SETTINGS = {
         "assign_steps": 1,
     },
     "MvCLN": {"epochs": 1},
+    "SURE": {"epochs": 1},
     "SAVuC": {"effort": "quick"},
+    "SCOT": {"epsilon": 0.1},
     "VuCG": {"matching": "greedy"},
     "CMVNMF": {"warm_up": 1},
 }
@@ -57,7 +62,7 @@ def build(name, k):
 def measure(name, size, answer):
     """Estimate and growth of one fit, in bytes."""
     warnings.simplefilter("ignore")
-    pairs = 100 if name in ("PVC", "MvCLN") else None
+    pairs = 100 if name in ("PVC", "MvCLN", "SURE") else None
     small = make_views(Size(5000 if name == "PAVuC" else 300, size.widths, 5, 5))
     build(name, 5).fit(small, aligned=pairs)
     views = make_views(size)

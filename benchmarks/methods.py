@@ -13,11 +13,14 @@ METHODS = {name: getattr(baselines, name) for name in baselines.__all__}
 METHODS |= {"PAVuC": PAVuC, "SAVuC": SAVuC}
 ASSUMPTIONS = {
     "CMVNMF": "nothing; must-links and cannot-links help",
+    "Rosetta": "one view is the other, rotated",
     "SAVuC": "nothing; what cannot be aligned is refused",
+    "SCOT": "neighbours in one view are near in the other",
 }
 COSTS = {
     "PAVuC": "n^1.4",
     "SAVuC": "n^1.4",
+    "SCOT": "cubic",
     "UPMGCSM": "cubic",
     "VuCG": "cubic; n^1.4 with matching='greedy'",
 }

@@ -19,7 +19,7 @@ from tests.torture.forging import members_of, write_members
 from unaligned import PAVuC, SAVuC, baselines, saving
 from unaligned.baselines import CMVNMF, LMVSC
 
-DEEP = ("MvCLN", "PVC")
+DEEP = ("MvCLN", "PVC", "SURE")
 ESTIMATORS = [PAVuC, SAVuC, *(getattr(baselines, name) for name in baselines.__all__)]
 CASES = [
     pytest.param(
@@ -68,6 +68,7 @@ def round_trip(model, folder):
 def quick(cls):
     """An estimator of three clusters that does not take long."""
     few = {"max_iter": 3, "n_init": 1, "effort": "quick", "hidden": (8,), "epochs": 2}
+    few |= {"n_restarts": 1}
     few |= {f"{stage}_epochs": 1 for stage in ("pretrain", "align", "finetune")}
     return cls(3, random_state=0).set_params(
         **{name: few[name] for name in few.keys() & cls().get_params().keys()}

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 # Estimators that take views with unequal row counts, for the complaint that needs them.
-ACCEPT_UNEQUAL_ROWS: tuple[str, ...] = ("SAVuC", "CMVNMF")
+ACCEPT_UNEQUAL_ROWS: tuple[str, ...] = ("SAVuC", "CMVNMF", "SCOT", "Rosetta")
 
 
 # What arrays, lists of them, data frames, AnnData and MuData have, one or another.

@@ -20,6 +20,7 @@ PAIRED = [cls for cls in CLASSES if issubclass(cls, PairedRowsClusterer)]
 DEEP = {
     "PVC": {"hidden": (32,), "pretrain_epochs": 60, "align_epochs": 2},
     "MvCLN": {"hidden": (64,), "batch_size": 64, "epochs": 20, "switch_ratio": 0.5},
+    "SURE": {"hidden": (64,), "batch_size": 64, "epochs": 20, "switch_ratio": 0.5},
 }
 ALL = [
     pytest.param(cls, marks=pytest.mark.heavy)

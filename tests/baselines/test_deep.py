@@ -1,4 +1,4 @@
-"""What PVC and MvCLN share: known pairs, blocks, frozen encoders, interruption."""
+"""What pair-trained methods share: known pairs, blocks, frozen encoders, Ctrl-C."""
 
 import pickle
 import subprocess
@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unaligned
-from unaligned.baselines import PVC, MvCLN
+from unaligned.baselines import PVC, SURE, MvCLN
 from unaligned.baselines import _pair_trained as pair_trained
 from unaligned.baselines._autoencoders import build_autoencoder
 from unaligned.baselines._contrastive import build_encoder
@@ -32,7 +32,7 @@ from unaligned.metrics import clustering_scores, single_view_scores
 from unaligned.views import check_views
 
 heavy = pytest.mark.heavy
-METHODS = [PVC, MvCLN]
+METHODS = [PVC, MvCLN, SURE]
 BRIEF = {
     PVC: {
         "hidden": (8,),
@@ -42,6 +42,7 @@ BRIEF = {
         "assign_steps": 2,
     },
     MvCLN: {"hidden": (8,), "epochs": 4},
+    SURE: {"hidden": (8,), "epochs": 4},
 }
 
 
@@ -332,6 +333,7 @@ def test_digits_with_half_of_the_pairs_beat_the_weaker_view(cls):
     parameters = {
         PVC: {"pretrain_epochs": 150, "align_epochs": 2, "finetune_epochs": 60},
         MvCLN: {"epochs": 20, "batch_size": 128, "n_negatives": 10},
+        SURE: {"epochs": 20, "batch_size": 128, "n_negatives": 10},
     }[cls]
     model = cls(10, hidden=(128,), n_init=5, device="cpu", random_state=0, **parameters)
     model.fit(data.Xs, aligned=data.n_aligned)

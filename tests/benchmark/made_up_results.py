@@ -7,10 +7,21 @@ WIKI = Case("Wiki")
 RELEASED = {"alpha": 1.5, "mu": 0.1, "anchors_per_cluster": 1}
 
 
-def add(results, case, method, setting=None, scores=(50.0,), ratio=0.0, **more):
+def add(
+    results,
+    case,
+    method,
+    setting=None,
+    scores=(50.0,),
+    ratio=0.0,
+    kind="scores",
+    **more,
+):
     """Add a record for every shuffle; ``scores`` are their ACCs."""
     for shuffle, acc in enumerate(scores):
-        cell = case.cell(method, setting or {}, ratio=ratio, shuffle=shuffle)
+        cell = case.cell(
+            method, setting or {}, ratio=ratio, shuffle=shuffle, measure=kind
+        )
         found = {
             "status": "done",
             "acc": acc,
@@ -28,11 +39,31 @@ def add(results, case, method, setting=None, scores=(50.0,), ratio=0.0, **more):
         results.add(cell.record() | found | more)
 
 
-def add_failure(results, case, method, setting=None, status="time-out", shuffle=0):
+def add_failure(
+    results, case, method, setting=None, status="time-out", shuffle=0, **more
+):
     """Add a record of a cell that did not end well."""
-    cell = case.cell(method, setting or {}, shuffle=shuffle)
+    cell = case.cell(method, setting or {}, shuffle=shuffle, **more)
     reason = {"status": status, "reason": "not done", "limit": 600.0}
     results.add(cell.record() | reason)
+
+
+def add_rivals(results):
+    """Add halves and rivals of two views."""
+    two = Case("Wiki", views=(0, 1))
+    refused = {"verdict": "none", "trust": 0.1}
+    untested = {"verdict": "untested", "trust": None, "foscttm": 0.1, "placed": 100}
+    add(results, two, "SAVuC", {"effort": "normal"}, (0, 0), kind="halves", **refused)
+    add_failure(results, two, "SCOT", measure="halves")
+    for shuffle, top1 in enumerate((30.0, 50.0)):
+        cell = two.cell("Rosetta", {}, shuffle=shuffle, measure="halves")
+        found = {"status": "done", "top1": top1, "cpu_seconds": 1.0, **untested}
+        results.add(cell.record() | found)
+    found = {"joint_floor": 30.0, "same_object": 1.0, "kind": "rivals"}
+    for ratio in (0.0, 0.5):
+        ours = {"joint_acc": 70.0, "verdict": "objects", "trust": 1.0, **found}
+        add(results, two, "SAVuC", {"effort": "normal"}, (0, 0), ratio, **ours)
+    add(results, two, "Rosetta", {}, (0, 0), joint_acc=40.0, **untested, **found)
 
 
 def paper_like():
@@ -67,6 +98,7 @@ def paper_like():
             cost = (rows / 1000) ** power
             took = {"cpu_seconds": cost, "grown_mb": 90 * cost}
             add(results, Case("synthetic", rows), name, **took)
+    add_rivals(results)
     return results
 
 

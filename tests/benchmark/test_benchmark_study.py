@@ -4,8 +4,9 @@ import pytest
 
 from unaligned.benchmark.cells import Cell, Results
 from unaligned.benchmark.methods import METHODS, method_of
+from unaligned.benchmark.plans import PLANS, Study
 from unaligned.benchmark.runner import Limits
-from unaligned.benchmark.study import PLANS, Observer, Study, run_study
+from unaligned.benchmark.study import Observer, run_study
 from unaligned.benchmark.summary import Case
 
 DIGITS = Case("digits", 100)

@@ -25,7 +25,11 @@ from unaligned.estimators import ESTIMATORS
 from unaligned.kernels import blocks, matching_blocks
 from unaligned.savuc import recipes
 
-DEEP = ("PVC", "MvCLN")  # they have no numbers without torch, nor without known pairs
+DEEP = (
+    "PVC",
+    "MvCLN",
+    "SURE",
+)  # they have no numbers without torch, nor without known pairs
 SHALLOW = [name for name in ESTIMATORS if name not in DEEP]
 with_torch = [pytest.param(name, marks=pytest.mark.heavy) for name in DEEP]
 every_method = pytest.mark.parametrize("name", [*SHALLOW, *with_torch])
@@ -76,6 +80,7 @@ REFUSED = {
     "SAVuC": {"one row"},
     "PVC": {"one view", "one enormous row"},
     "MvCLN": {"one view", "one enormous row", "views of all sizes", "of size 1e+150"},
+    "SURE": {"one view", "one enormous row", "views of all sizes", "of size 1e+150"},
 }
 REASONS = [
     "squares do not fit",
@@ -126,7 +131,7 @@ def watched(cls):
 
 
 def quick(cls, k, **parameters):
-    few = {"n_init": 1, "max_iter": 5, "effort": "quick"}
+    few = {"n_init": 1, "max_iter": 5, "effort": "quick", "n_restarts": 1}
     few |= {"hidden": (8,), "epochs": 3, "pretrain_epochs": 3, "align_epochs": 3}
     few |= {"finetune_epochs": 3} | parameters
     known = cls().get_params()

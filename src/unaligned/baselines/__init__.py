@@ -1,4 +1,4 @@
-"""The methods that the paper compares with, one file each, on PAVuC's contract."""
+"""The methods that the paper compares with, and rivals since, on PAVuC's contract."""
 
 from unaligned.baselines.aevc import AEVC
 from unaligned.baselines.camvc import CAMVC
@@ -10,6 +10,9 @@ from unaligned.baselines.lmvsc import LMVSC
 from unaligned.baselines.mvcln import MvCLN
 from unaligned.baselines.pvc import PVC
 from unaligned.baselines.rcagl import RCAGL
+from unaligned.baselines.rosetta import Rosetta
+from unaligned.baselines.scot import SCOT
+from unaligned.baselines.sure import SURE
 from unaligned.baselines.upmgcsm import UPMGCSM
 from unaligned.baselines.vucg import VuCG
 
@@ -24,6 +27,9 @@ __all__ = [  # noqa: RUF022 (sorted by character, as the tests ask)
     "MvCLN",
     "PVC",
     "RCAGL",
+    "Rosetta",
+    "SCOT",
+    "SURE",
     "UPMGCSM",
     "VuCG",
 ]

@@ -1,4 +1,4 @@
-"""What MvCLN learns from: pairs of rows, their losses, and the encoders.
+"""What MvCLN and SURE learn from: pairs of rows, their losses, and the networks.
 
 Pairs are partners, known to be one object, or strangers, two known rows drawn at
 random, who may be of one class by chance.
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Batch",
     "batch_loss",
+    "build_decoder",
     "build_encoder",
     "choose_margin",
     "draw_strangers",
@@ -150,3 +151,12 @@ def build_encoder(
         ]
     encoder: Sequential = nn.Sequential(*layers[:-1])
     return encoder
+
+
+def build_decoder(widths: tuple[int, ...], dropout: float) -> Sequential:
+    """Layers as those of an encoder, through some widths; the last is linear alone."""
+    nn = load_torch().nn
+    body = build_encoder(widths[0], widths[1:-2], widths[-2], dropout)
+    last = nn.Linear(widths[-2], widths[-1])
+    decoder: Sequential = nn.Sequential(*body, nn.Dropout(dropout), last)
+    return decoder

@@ -81,6 +81,8 @@ class State(NamedTuple):
     """Matched rows of every view but the template, once training has fixed them."""
     attributes: dict[str, Any] = {}
     """Further fitted attributes."""
+    decoders: list[Sequential] = []
+    """Networks that lead back, where a method has them."""
 
 
 def draw_blocks(

@@ -41,7 +41,8 @@ class Cell:
     rows: int | None = None
     """Rows that are used; None: all."""
     measure: str = "scores"
-    """``"scores"``, ``"trace"`` (of every iteration) or ``"map"`` (t-SNE)."""
+    """``"scores"``, ``"trace"`` (of every iteration), ``"map"`` (t-SNE), ``"halves"``
+    (views of different objects) or ``"rivals"`` (places of rows, and matches)."""
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "Cell":

@@ -17,8 +17,8 @@ import numpy as np
 from unaligned.benchmark.cells import Results, describe_setting
 from unaligned.benchmark.columns import slug
 from unaligned.benchmark.methods import METHODS
+from unaligned.benchmark.plans import FIGURE5_MU, SCALING
 from unaligned.benchmark.scaling import growth
-from unaligned.benchmark.study import FIGURE5_MU, SCALING
 from unaligned.benchmark.summary import Case, Summary, cases_of, choose, summarise
 
 __all__ = ["INK", "Picture", "figure3", "figure4", "figure5", "figure6", "scaling"]

@@ -14,6 +14,13 @@ from unaligned.base import Iterate, cluster_rows
 from unaligned.benchmark.cells import Cell
 from unaligned.benchmark.memory import forget_peak, memory_bytes, peak_bytes
 from unaligned.benchmark.methods import Method, method_of
+from unaligned.benchmark.places import (
+    joint_of,
+    learned_places,
+    places_of,
+    split_halves,
+    verdict_of,
+)
 from unaligned.benchmark.protocol import entry_of, load_views, shuffle_views
 from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.spectral import embed_graph
@@ -39,7 +46,10 @@ def measure(cell: Cell) -> dict[str, Any]:
     data = load_views(entry_of(cell.dataset), cell.rows, cell.views)
     if cell.measure == "map":
         data = thin_out(data)
-    shuffled = shuffle_views(data.Xs, data.y, cell.ratio, cell.shuffle)
+    if cell.measure == "halves":
+        shuffled, unseen = split_halves(data.Xs, cell.shuffle)
+    else:
+        shuffled = shuffle_views(data.Xs, data.y, cell.ratio, cell.shuffle)
     model = method.build(data.n_clusters, random_state=cell.shuffle, **cell.setting)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # usual in the paper, too
@@ -48,6 +58,11 @@ def measure(cell: Cell) -> dict[str, Any]:
         result = fit(model, shuffled)
     if cell.measure == "map":
         return result | draw_map(model, shuffled)
+    if cell.measure == "halves":
+        return result | verdict_of(model) | places_of(model, unseen)
+    if cell.measure == "rivals":
+        result |= verdict_of(model) | learned_places(model, shuffled)
+        return result | joint_of(model, shuffled)
     if model.template_ is not None:
         result |= scores_of(method, model, shuffled)
         result |= alignment_of(model, shuffled)

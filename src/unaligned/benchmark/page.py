@@ -1,16 +1,14 @@
 """The page of results: one self-contained HTML file, and Markdown for the docs."""
 
-import re
 import statistics
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any
 
-from unaligned.benchmark import figures, scaling, tables
+from unaligned.benchmark import figures, rivals, scaling, tables
 from unaligned.benchmark.cells import Results
-from unaligned.benchmark.columns import Column, Spread, Table, Value, show
+from unaligned.benchmark.columns import Table, show
+from unaligned.benchmark.html import Section, render_page
 from unaligned.benchmark.summary import RULES
 from unaligned.benchmark.verdict import verdict_tables
 
@@ -41,17 +39,6 @@ IN_SHORT = (
     "of PAVuC-ATS: its template, single views, and how often matched rows share a "
     "class."
 )
-
-
-@dataclass(frozen=True)
-class Section:
-    """Part of the page: one table or figure of the paper."""
-
-    name: str
-    title: str
-    intro: str
-    tables: list[Table]
-    pictures: list[figures.Picture]
 
 
 @dataclass(frozen=True)
@@ -105,6 +92,18 @@ ARTEFACTS = {
         scaling.scaling_tables,
         figures.scaling,
     ),
+    "halves": Artefact(
+        "Disjoint halves",
+        "One view is learned from some objects, the other from others; unseen pairs "
+        "are then looked up.",
+        rivals.halves_tables,
+    ),
+    "rivals": Artefact(
+        "Rivals",
+        "Methods from the alignment of single cells and of embeddings beside ours, on "
+        "two views.",
+        rivals.rivals_tables,
+    ),
 }  # fmt: skip
 
 
@@ -131,64 +130,17 @@ def html_page(results: Results, parts: list[Section]) -> str:
     parts : list of Section
         Its `sections`.
     """
-    try:
-        import jinja2
-    except ImportError:
-        raise ImportError(
-            "The page needs jinja2. Install it with `pip install unaligned[report]`."
-        ) from None
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"code": code, "svg": inline_svg}
-    text = files("unaligned.benchmark").joinpath("page.html.jinja").read_text("utf-8")
-    return environment.from_string(text).render(
-        sections=parts,
+    return render_page(
+        "The paper, reproduced",
+        "Probabilistically Aligned View-unaligned Clustering with Adaptive Template "
+        "Selection: its evaluation, run again by `unaligned bench`.",
+        parts,
         how=HOW,
         rules=RULES,
         summary=summary(results),
         failures=failures(results),
         environments=results.environments,
-        show=show,
-        sort_key=sort_key,
     )
-
-
-def code(text: str) -> Any:
-    """Escape a text and mark what is between backticks as code."""
-    from markupsafe import Markup, escape
-
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-
-
-def inline_svg(picture: figures.Picture) -> Any:
-    """Drawing that takes the colour of the text around it, and says what it shows."""
-    from markupsafe import Markup, escape
-
-    svg = picture.svg.replace(figures.INK, "currentColor")
-    # Names inside a drawing must be its own, and given once, in the whole document.
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{picture.name}-", svg)
-    given: set[str] = set()
-    svg = re.sub(r' id="[^"]*"', lambda name: _once(name[0], given), svg)
-    label = escape(f"{picture.title}. {picture.caption}")
-    return Markup(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1))
-
-
-def _once(text: str, given: set[str]) -> str:
-    """Give a text the first time only."""
-    if text in given:
-        return ""
-    given.add(text)
-    return text
-
-
-def sort_key(column: Column, value: Value) -> str:
-    """Tell what a browser sorts a cell by."""
-    if isinstance(value, Spread):
-        value = value.mean
-    if value is None:
-        return ""
-    return f"{value:.6g}" if isinstance(value, (int, float)) else str(value)
 
 
 def summary(results: Results) -> str:

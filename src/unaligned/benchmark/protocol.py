@@ -57,7 +57,8 @@ class DatasetEntry:
     same_data: bool = True
     """Whether it is what the paper used; else published figures are a hint only."""
     prepare: str = "as it is"
-    """``"as it is"``, ``"standardised"``, ``"centred"`` or ``"100 dimensions"``."""
+    """``"as it is"``, ``"standardised"``, ``"centred"``, ``"100 dimensions"`` or
+    ``"shares in rows"``."""
 
     @property
     def table5_views(self) -> tuple[int, int]:
@@ -92,6 +93,7 @@ DATASETS = {
         DatasetEntry("Reuters-1200", "Reuters", False, "100 dimensions"),
         DatasetEntry("CIFAR10-10k-recon", "CIFAR-10", False, "standardised"),
         DatasetEntry("Handwritten"),
+        DatasetEntry("PBMC-2407", prepare="shares in rows"),
         # The paper's model has no intercept, and pixels are far from centred.
         DatasetEntry("digits", prepare="centred"),
         DatasetEntry(SYNTHETIC),
@@ -155,7 +157,25 @@ def prepare(X: Any, how: str) -> Any:
         return X - X.mean(axis=0)
     if how == "100 dimensions" and X.shape[1] > N_LATENT:
         return TruncatedSVD(N_LATENT, random_state=0).fit_transform(X)
+    if how == "shares in rows":
+        return shares_in_rows(X)
     return X.toarray() if sparse.issparse(X) else X
+
+
+def shares_in_rows(X: NDArray[Any]) -> NDArray[Any]:
+    """Turn shares that were stored column by column, so that rows sum to one.
+
+    The topics of PBMC-2407 are in such a file: read row by row they have nothing to do
+    with the other view. What is no table of shares stays.
+
+    Examples
+    --------
+    >>> table = np.array([[0.5, 0.1], [0.4, 0.5], [0.9, 0.6]])
+    >>> shares_in_rows(table).sum(axis=1)
+    array([1., 1., 1.])
+    """
+    turned = X.reshape(X.shape[::-1]).T
+    return turned if np.allclose(turned.sum(axis=1), 1, atol=1e-3) else X
 
 
 def make_synthetic(

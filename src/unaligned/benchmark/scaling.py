@@ -4,8 +4,8 @@ import numpy as np
 
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.columns import Column, Table, Value
+from unaligned.benchmark.plans import SCALING, SPEED
 from unaligned.benchmark.protocol import SYNTHETIC
-from unaligned.benchmark.study import SCALING, SPEED
 from unaligned.benchmark.tables import label_of
 
 __all__ = ["exponent", "growth", "scaling_tables"]

@@ -119,10 +119,15 @@ class Summary:
 
 
 def summarise(
-    results: Results, case: Case, method: str, setting: Setting, ratio: float = 0.0
+    results: Results,
+    case: Case,
+    method: str,
+    setting: Setting,
+    ratio: float = 0.0,
+    measure: str = "scores",
 ) -> Summary | None:
     """Collect all shuffles of a setting; None where none was run."""
-    alike = results.like(case.cell(method, setting, ratio=ratio))
+    alike = results.like(case.cell(method, setting, ratio=ratio, measure=measure))
     records = [record for cell, record in alike if cell.setting == setting]
     return Summary(setting, tuple(records)) if records else None
 
@@ -197,17 +202,19 @@ def released_setting(method: str, entry: DatasetEntry) -> Setting | None:
     return None
 
 
-def cases_of(results: Results) -> list[Case]:
+def cases_of(
+    results: Results, measures: tuple[str, ...] = ("scores", "trace", "map")
+) -> list[Case]:
     """List what was clustered of real data, in the order of the protocol."""
     found = {
         Case(cell.dataset, cell.rows, cell.views)
         for cell, _ in results
-        if cell.dataset != SYNTHETIC
+        if cell.dataset != SYNTHETIC and cell.measure in measures
     }
     names = list(DATASETS)
 
-    def place(case: Case) -> tuple[int, str, int]:
+    def place(case: Case) -> tuple[int, str, int, tuple[int, ...]]:
         known = names.index(case.dataset) if case.dataset in names else len(names)
-        return known, case.dataset, case.rows or 0
+        return known, case.dataset, case.rows or 0, case.views or ()
 
     return sorted(found, key=place)

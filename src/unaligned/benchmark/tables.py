@@ -7,8 +7,8 @@ from unaligned.benchmark import published_tables
 from unaligned.benchmark.cells import Results, describe_setting
 from unaligned.benchmark.columns import Column, Spread, Table, Value, slug, without
 from unaligned.benchmark.methods import METHODS, Setting
+from unaligned.benchmark.plans import DEEP, TABLE4, TABLE5, TABLE6, TABLE7
 from unaligned.benchmark.protocol import PAIRED_SHARE
-from unaligned.benchmark.study import DEEP, TABLE4, TABLE5, TABLE6, TABLE7
 from unaligned.benchmark.summary import (
     CRITERIA,
     Case,

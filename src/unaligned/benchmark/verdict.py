@@ -7,8 +7,8 @@ from unaligned.benchmark import published_tables
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.columns import Column, Table, Value
 from unaligned.benchmark.methods import METHODS
+from unaligned.benchmark.plans import TABLE4, TABLE5
 from unaligned.benchmark.protocol import PAPER_DATASETS
-from unaligned.benchmark.study import TABLE4, TABLE5
 from unaligned.benchmark.summary import Case
 from unaligned.benchmark.tables import (
     ALONE,

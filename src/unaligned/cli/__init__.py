@@ -15,6 +15,7 @@ COMMANDS = {
     "align": "Find which row of one file belongs to which row of another.",
     "bench": "Run the paper's evaluation and write a page of results.",
     "cluster": "Cluster every row of every file, whether or not rows correspond.",
+    "compare": "Compare all methods that can run on two files, without labels.",
     "datasets": "Show and fetch the datasets of the paper, and list your own.",
     "demo": "Shuffle four views of the digits, cluster them, and say what it is worth.",
 }

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from unaligned._version import __version__
-from unaligned.cli._inputs import Inputs, read_inputs
+from unaligned.cli._inputs import Inputs, read_named
 from unaligned.cli._options import NamedFile
 from unaligned.cli._outputs import (
     KIND,
@@ -37,7 +37,7 @@ from unaligned.report.next_step import next_step
 from unaligned.report.page import require_jinja2
 from unaligned.report.verdict import judge, standing
 
-__all__ = ["Answer", "answer"]
+__all__ = ["Answer", "answer", "report_is_possible"]
 
 MATCHES, REPORT, SUSPECTS = "matches.csv", "report.html", "suspects.csv"
 UNMATCHED = "unmatched.csv"
@@ -68,17 +68,12 @@ def answer(
     find: Callable[[Inputs, Screen], Answer],
     *,
     files: tuple[NamedFile, ...],
-    id_column: str | int | bool | None,
     output: Path,
     report: bool | None,
     force: bool,
     quiet: bool,
     as_json: bool,
     debug: bool,
-    impute: str,
-    categorical: str,
-    dates: str,
-    transform: str,
     **reading: Any,
 ) -> None:
     """Read files, find what there is in them, write it down and say it.
@@ -88,28 +83,17 @@ def answer(
     command : str
     find : callable
         Does the work, given the views and the screen to show progress on.
-    files, id_column, output, report, force, quiet, as_json, debug
-    impute, categorical, dates, transform
+    files, output, report, force, quiet, as_json, debug
         As the options say.
     **reading
-        For `read_inputs`.
+        For `read_named`.
     """
     start = time.monotonic()
     with session(quiet=quiet, debug=debug) as screen:
         check_output(output, force=force)
-        draw = _report_is_possible(report, screen)
-        paths = tuple(file.path for file in files)
-        screen.stage(f"Reading {_amount(paths)}")
-        reading["id_column"] = [
-            id_column if file.id_column is None else file.id_column for file in files
-        ]
-        reading["preparation"] = {
-            "impute": impute,
-            "categorical": categorical,
-            "dates": dates,
-            "transform": transform,
-        }
-        inputs = read_inputs(paths, **reading)
+        draw = report_is_possible(report, screen)
+        screen.stage(f"Reading {_amount(files)}")
+        inputs = read_named(files, **reading)
         names = [name for name in FILES if "*" not in name]
         check_names(output, [*names, *label_files(inputs.data.view_names)])
         found = find(inputs, screen)
@@ -136,7 +120,7 @@ def answer(
         _tell(summary, output)
 
 
-def _report_is_possible(wanted: bool | None, screen: Screen) -> bool:
+def report_is_possible(wanted: bool | None, screen: Screen) -> bool:
     """Whether a report can be written; complain only where one was asked for."""
     if wanted is False:
         return False
@@ -150,8 +134,8 @@ def _report_is_possible(wanted: bool | None, screen: Screen) -> bool:
     return True
 
 
-def _amount(files: tuple[Path, ...]) -> str:
-    megabytes = sum(file.stat().st_size for file in files) / 1e6
+def _amount(files: tuple[NamedFile, ...]) -> str:
+    megabytes = sum(file.path.stat().st_size for file in files) / 1e6
     number = "one file" if len(files) == 1 else f"{len(files)} files"
     return f"{number}, {megabytes:,.1f} MB"
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from unaligned.cli._options import NamedFile
 from unaligned.cli._outputs import spreadsheet_cell
 from unaligned.cli._session import printable
 from unaligned.datasets import FileViews, read_views
@@ -21,7 +22,7 @@ from unaligned.plain_files import check_plain
 from unaligned.preparation import Prepared, prepare
 from unaligned.views import Views, label
 
-__all__ = ["Inputs", "read_inputs", "read_pairs"]
+__all__ = ["Inputs", "read_inputs", "read_named", "read_pairs"]
 
 DELIMITERS = ",;\t|"
 
@@ -51,6 +52,31 @@ class Inputs(NamedTuple):
             ids if named else None
             for ids, named in zip(self.data.row_ids, self.data.has_ids, strict=True)
         ]
+
+
+def read_named(
+    files: tuple[NamedFile, ...],
+    *,
+    id_column: str | int | bool | None,
+    impute: str,
+    categorical: str,
+    dates: str,
+    transform: str,
+    **reading: Any,
+) -> Inputs:
+    """Read the files of a command, as its options say.
+
+    A file may name its own column of ids; ``id_column`` is that of the others.
+    """
+    own = [id_column if file.id_column is None else file.id_column for file in files]
+    preparation = {
+        "impute": impute,
+        "categorical": categorical,
+        "dates": dates,
+        "transform": transform,
+    }
+    paths = tuple(file.path for file in files)
+    return read_inputs(paths, id_column=own, preparation=preparation, **reading)
 
 
 def read_inputs(

@@ -31,6 +31,9 @@ BASELINES = (
     "MvCLN",
     "PVC",
     "RCAGL",
+    "Rosetta",
+    "SCOT",
+    "SURE",
     "UPMGCSM",
     "VuCG",
 )

@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich import box
 from rich.console import Console
-from rich.table import Table as Screen
 
 from unaligned.benchmark import protocol
 from unaligned.benchmark.cells import Results
-from unaligned.benchmark.columns import Table, show
 from unaligned.benchmark.environment import physical_bytes
 from unaligned.benchmark.methods import METHODS, method_of
 from unaligned.benchmark.page import ARTEFACTS, html_page, markdown_page, sections
+from unaligned.benchmark.plans import PLANS, Study
 from unaligned.benchmark.runner import Limits
-from unaligned.benchmark.study import PLANS, Study, run_study
+from unaligned.benchmark.study import run_study
 from unaligned.benchmark.summary import Case
 from unaligned.cli._outputs import check_place
+from unaligned.cli._screen_tables import table_on_screen
 from unaligned.cli.bench_progress import BenchProgress
 from unaligned.drafts import whole_file
 
@@ -260,23 +259,9 @@ def _memory(limit: float | None, jobs: int) -> int | None:
 def _print_tables(console: Console, results: Results, parts: tuple[str, ...]) -> None:
     for part in parts:
         for table in ARTEFACTS[part].tables(results):
-            console.print(_screen(table, console.width))
+            console.print(table_on_screen(table, console.width))
             for note in table.notes:
                 console.print(note, style="dim")
-
-
-def _screen(table: Table, width: int) -> Screen:
-    """Table for a terminal; some columns are left out of a narrow one."""
-    screen = Screen(title=table.title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    kept = [i for i, c in enumerate(table.columns) if c.room <= width]
-    for i in kept:
-        column = table.columns[i]
-        numeric = column.digits is not None
-        justify = "right" if numeric else "left"
-        screen.add_column(column.name, justify=justify, no_wrap=not numeric)  # type: ignore[arg-type]
-    for row in table.rows:
-        screen.add_row(*(show(table.columns[i], row[i]) for i in kept))
-    return screen
 
 
 def _write_page(console: Console, results: Results, output: Path) -> None:

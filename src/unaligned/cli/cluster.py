@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from unaligned.cli._inputs import Inputs
     from unaligned.cli._session import Screen
 
-__all__ = ["cluster"]
+__all__ = ["cluster", "read_n_clusters"]
 
 
-def _n_clusters(_: Any, __: Any, value: str) -> int | None:
+def read_n_clusters(_: Any, __: Any, value: str) -> int | None:
     """Read a number of clusters; None: choose one."""
     if value.lower() == "auto":
         return None
@@ -33,7 +33,7 @@ def _n_clusters(_: Any, __: Any, value: str) -> int | None:
     metavar="N|auto",
     default="auto",
     show_default=True,
-    callback=_n_clusters,
+    callback=read_n_clusters,
     help='Number of clusters; "auto" chooses one without labels.',
 )
 @click.option(

@@ -33,6 +33,7 @@ KEPT_PER_VIEW = {
     "_views": THE_VIEWS,
     "anchor_graphs_": "the weights that the fit put between rows and anchors",
     "latents_": "the latent coordinates that the fit gave the rows of each view",
+    "places_": "the places of the rows of each view in the space of the template",
     "memberships_": "the memberships that the fit gave the rows of each view",
     "view_graphs_": "the graph that the fit learned between the rows of each view",
 }
