@@ -22,6 +22,7 @@ from unaligned.metrics import clustering_accuracy
 from unaligned.partitions import features as feature_module
 from unaligned.partitions.features import view_features
 from unaligned.savuc import recipes
+from unaligned.savuc.config import NORMAL
 from unaligned.savuc.recipes import RECIPES, joint_spaces, view_spaces
 
 MOST_ROWS = 2000
@@ -130,7 +131,7 @@ def fused_pool(case):
         Xs, ys = load_views(case)
         features = [view_features(X) for X in Xs]
         kinds = [f"{kind} {s}" for s in SCALES for kind in ("side by side", "shared")]
-        spaces = dict(zip(kinds, joint_spaces(features), strict=True))
+        spaces = dict(zip(kinds, joint_spaces(features, NORMAL.ridge), strict=True))
         for i, of_view in enumerate(features):
             for scale, space in zip(SCALES, view_spaces(of_view), strict=True):
                 spaces[f"view {i} {scale}"] = space

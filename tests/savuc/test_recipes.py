@@ -111,7 +111,7 @@ def test_recipes_survive_an_eigensolver_that_gives_up(monkeypatch):
 def test_the_pool_has_a_partition_for_every_space_and_recipe():
     X, y = blobs(spread=0.3)
     features = [view_features(X), view_features(X**2)]
-    spaces = joint_spaces(features) + view_spaces(features[0])
+    spaces = joint_spaces(features, 0.03) + view_spaces(features[0])
     assert len(spaces) == 6
     pool = make_partitions(spaces, 3, rng())
     assert len(pool) == 6 * len(RECIPES)
@@ -121,7 +121,7 @@ def test_the_pool_has_a_partition_for_every_space_and_recipe():
 def test_joint_spaces_hold_points_side_by_side_and_sums_of_graphs():
     draw = rng()
     features = [view_features(draw.normal(size=(60, d))) for d in (4, 6)]
-    beside = joint_spaces(features)[0]
+    beside = joint_spaces(features, 0.03)[0]
     points = [of_view.plain.points for of_view in features]
     np.testing.assert_allclose(beside.points, np.hstack(points) / np.sqrt(2), rtol=1e-5)
     graphs = [neighbor_graph(of_view.plain.neighbors) for of_view in features]
@@ -136,7 +136,7 @@ def test_shared_directions_are_canonical_correlations():
         np.hstack([common, 2 * draw.normal(size=(500, 4))]) @ draw.normal(size=(5, 5))
         for _ in range(2)
     ]
-    shared = joint_spaces([view_features(X) for X in views])[3].points
+    shared = joint_spaces([view_features(X) for X in views], 0.03)[3].points
     scores = CCA(1).fit(*views).transform(*views)
     mean = scores[0][:, 0] + scores[1][:, 0]
     correlation = np.corrcoef(shared[:, 0], np.sign(mean))[0, 1]

@@ -17,15 +17,15 @@ from unaligned.partitions.features import ViewFeatures, view_features
 from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
 from unaligned.partitions.scores import draw_halves, information, predictability
+from unaligned.savuc.config import NORMAL, Settings
 from unaligned.savuc.recipes import (
     N_STARTS,
     joint_spaces,
     make_partitions,
-    space_of_points,
     view_spaces,
 )
 
-__all__ = ["cluster_points", "cluster_view", "fuse_views"]
+__all__ = ["cluster_view", "fuse_views"]
 
 Array = NDArray[Any]
 Labels = NDArray[np.intp]
@@ -70,42 +70,12 @@ def cluster_view(
 
 
 @threadpool_limits.wrap(limits=1)
-def cluster_points(
-    points: Array, n_clusters: int, rng: np.random.RandomState
-) -> Labels:
-    """Cluster rows of joint coordinates, whose columns have the right scale already.
-
-    As `cluster_view`, but on that scale alone.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    n_clusters : int
-    rng : RandomState
-
-    Returns
-    -------
-    labels : ndarray of shape (n,)
-    """
-    n = len(points)
-    n_clusters = min(n_clusters, n)
-    if n_clusters <= 1:
-        return np.zeros(n, dtype=np.intp)
-    drawn = _draw_rows(n, n_clusters, rng)
-    pool = make_partitions([space_of_points(points[drawn])], n_clusters, rng)
-    labels = pool[int(np.argmax(agreement(pool, n_clusters)))]
-    if len(drawn) == n:
-        return labels
-    features = [view_features(points[drawn])]
-    return _extend([points], [np.arange(n)], features, drawn, labels)
-
-
-@threadpool_limits.wrap(limits=1)
 def fuse_views(
     views: list[Any],
     n_clusters: int,
     rng: np.random.RandomState,
     rows: list[Labels] | None = None,
+    settings: Settings = NORMAL,
 ) -> Labels:
     """Cluster rows that are aligned across views.
 
@@ -116,6 +86,8 @@ def fuse_views(
     rng : RandomState
     rows : list of n indices per view, optional
         Row of every object in each view. Default: row r is the same object in all.
+    settings : Settings, optional
+        Of the fit, for the ridge of directions that views share.
 
     Returns
     -------
@@ -131,7 +103,7 @@ def fuse_views(
         return np.zeros(n, dtype=np.intp)
     drawn = _draw_rows(n, n_clusters, rng)
     features = [view_features(X[at[drawn]]) for X, at in zip(views, rows, strict=True)]
-    spaces = joint_spaces(features)
+    spaces = joint_spaces(features, settings.ridge)
     spaces += [space for of_view in features for space in view_spaces(of_view)]
     pool = make_partitions(spaces, n_clusters, rng)
     half = draw_halves(len(drawn), rng)

@@ -188,7 +188,9 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
             bridge = fit_bridge(geometries, pairs.with_found(alignment), rng)
             alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
-        labelled = label_views(views, pairs, alignment, bridge, self.n_clusters_, rng)
+        labelled = label_views(
+            views, pairs, alignment, bridge, self.n_clusters_, rng, settings
+        )
         alignment = labelled.alignment
         matched, template = tuple(alignment.matched()), alignment.template
         space, embedding = find_space(geometries, alignment, matched, settings.ridge)

@@ -14,6 +14,7 @@ from unaligned.partitions.labeller import fit_labeller
 from unaligned.savuc.align import only_known
 from unaligned.savuc.bridge import Bridge
 from unaligned.savuc.bridge_clusters import cluster_linked
+from unaligned.savuc.config import NORMAL, Settings
 from unaligned.savuc.consensus import cluster_view, fuse_views
 from unaligned.views import Views
 
@@ -42,6 +43,7 @@ def label_views(
     bridge: Bridge | None,
     n_clusters: int,
     rng: np.random.RandomState,
+    settings: Settings = NORMAL,
 ) -> Labelled:
     """Label every row of every view.
 
@@ -59,7 +61,7 @@ def label_views(
         members = [i for i in group.matched() if i not in labels]
         together = clustered_together(group, members, n_clusters)
         if len(together) > 1:
-            labels |= label_together(views, group, together, n_clusters, rng)
+            labels |= label_together(views, group, together, n_clusters, rng, settings)
         for i in members:
             if i not in labels and len(members) > 1:
                 own, _ = cluster_view(views.arrays[i], n_clusters, rng)
@@ -171,12 +173,13 @@ def label_together(
     together: tuple[int, ...],
     n_clusters: int,
     rng: np.random.RandomState,
+    settings: Settings = NORMAL,
 ) -> dict[int, Labels]:
     """Label views as one where rows are matched, by likeness elsewhere."""
     complete = np.all([has_partner(alignment, i) for i in together], axis=0)
     rows = [alignment.permutations[i][complete] for i in together]
     arrays = [views.arrays[i] for i in together]
-    fused = fuse_views(arrays, n_clusters, rng, rows)
+    fused = fuse_views(arrays, n_clusters, rng, rows, settings)
     labels = {}
     for i, X, matched in zip(together, arrays, rows, strict=True):
         found = np.empty(X.shape[0], dtype=np.intp)

@@ -19,7 +19,6 @@ from scipy.spatial.distance import squareform
 from unaligned.kernels.scaling import unit_rows
 from unaligned.partitions.features import ViewFeatures, nearest_rows
 from unaligned.partitions.kmeans import kmeans
-from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import whiten
 from unaligned.savuc.shared_space import shared_directions
 
@@ -136,12 +135,13 @@ def space_of_points(points: Array) -> Space:
     return Space(points, neighbor_graph(nearest_rows(points)))
 
 
-def joint_spaces(features: list[ViewFeatures]) -> list[Space]:
+def joint_spaces(features: list[ViewFeatures], ridge: float) -> list[Space]:
     """Four spaces of all views together: on both scales, two kinds.
 
     Points side by side, with the sum of the views' graphs; and coordinates along the
     directions that views share (generalised canonical correlations), with the sum of
-    the graphs of what each view adds to them.
+    the graphs of what each view adds to them. ``ridge`` is a share of the mean variance
+    that is added to every variance before points are whitened.
     """
     spaces = []
     for scales in zip(*features, strict=True):
@@ -149,7 +149,7 @@ def joint_spaces(features: list[ViewFeatures]) -> list[Space]:
         graphs = [neighbor_graph(scale.neighbors) for scale in scales]
         spaces.append(Space(side_by_side, sum(graphs)))
         centred = [scale.points - scale.points.mean(axis=0) for scale in scales]
-        whitened = [whiten(rows, Settings().ridge) for rows in centred]
+        whitened = [whiten(rows, ridge) for rows in centred]
         shared = shared_directions(whitened)
         parts = [
             space_of_points(rows @ (directions * shared.weights))
