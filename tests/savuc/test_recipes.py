@@ -152,7 +152,7 @@ def test_sparse_views_have_spaces_too():
 def test_merging_gains_most_modularity_at_every_step():
     space = space_of_points(rng().normal(size=(60, 4)))
     many, draws = 12, rng(3)
-    start = kmeans(diffusion_map(space.graph, many, draws), many, draws, 3)
+    start = kmeans(diffusion_map(space, many, draws), many, draws, 3)
     assert len(np.unique(start)) == many
     graph = space.graph.toarray()
     degrees, total = graph.sum(axis=0), graph.sum()
@@ -170,3 +170,23 @@ def test_merging_gains_most_modularity_at_every_step():
         ]
         expected = max(merged, key=modularity_of)
     assert adjusted_rand_score(expected, merging(space, 6, rng(3))) == 1
+
+
+def test_a_space_computes_its_eigenvectors_once(monkeypatch):
+    calls = []
+
+    def counting(*arguments):
+        calls.append(arguments[1])
+        return leading_vectors(*arguments)
+
+    monkeypatch.setattr("unaligned.savuc.recipes.leading_vectors", counting)
+    space = space_of_points(blobs(n=120, spread=0.4)[0])
+    expected = leading_vectors(space.graph, 4, rng())
+    space.leading(12, rng())
+    found = space.leading(4, rng())
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-6)
+    np.testing.assert_allclose(abs(found[1]), abs(expected[1]), atol=1e-6)
+    for k in (6, 4, 2):
+        make_partitions([space], k, rng())
+    assert calls == [12]
+    assert space.leading(200, rng())[1].shape == (120, 120)

@@ -5,7 +5,8 @@ None of the recipes is best on all data; `consensus` chooses among what they mak
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +40,35 @@ N_STARTS = 3  # of k-means; with ten, partitions are no better
 DIFFUSION_TIME = 3  # steps of the random walk; 2 and 4 are as good, 1 and 8 worse
 
 
-class Space(NamedTuple):
-    """Rows at unit length, and the graph of their nearest neighbours."""
+class Space:
+    """Rows at unit length, and the graph of their nearest neighbours.
 
-    points: Array
-    graph: Any
+    Its tree and its eigenvectors are computed once: partitions into several numbers of
+    clusters share them, best from the largest number to the smallest.
+    """
+
+    def __init__(self, points: Array, graph: Any) -> None:
+        self.points = points
+        self.graph = graph
+        self._leading: tuple[Array, Array] | None = None
+
+    @cached_property
+    def tree(self) -> Array:
+        """Ward's tree of the points."""
+        points = self.points.astype(np.float64)
+        squares = np.einsum("jd,jd->j", points, points)
+        distances = squares + squares[:, None] - 2 * points @ points.T
+        distances = np.maximum(distances, 0) ** 0.5
+        np.fill_diagonal(distances, 0)
+        return np.asarray(linkage(squareform(distances, checks=False), "ward"))
+
+    def leading(self, wanted: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+        """Leading eigenvalues and eigenvectors, see `leading_vectors`."""
+        wanted = min(wanted, self.graph.shape[0])
+        if self._leading is None or len(self._leading[0]) < wanted:
+            self._leading = leading_vectors(self.graph, wanted, rng)
+        values, vectors = self._leading
+        return values[:wanted], vectors[:, :wanted]
 
 
 Recipe = Callable[[Space, int, np.random.RandomState], Labels]
@@ -56,12 +81,8 @@ def k_means(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels
 
 def ward(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
     """Ward's tree of the points, cut where it has as many branches as clusters."""
-    points = space.points.astype(np.float64)
-    squares = np.einsum("jd,jd->j", points, points)
-    distances = np.maximum(squares + squares[:, None] - 2 * points @ points.T, 0) ** 0.5
-    np.fill_diagonal(distances, 0)
-    tree = linkage(squareform(distances, checks=False), "ward")
-    return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, dtype=np.intp)
+    labels = fcluster(space.tree, n_clusters, "maxclust") - 1
+    return np.asarray(labels, dtype=np.intp)
 
 
 def diffusion(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
@@ -71,13 +92,13 @@ def diffusion(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labe
     there are clusters; weights keep the further ones from mattering as much.
     """
     n_vectors = n_clusters + max(n_clusters // 2, 1)
-    embedded = diffusion_map(space.graph, n_vectors, rng)
+    embedded = diffusion_map(space, n_vectors, rng)
     return kmeans(embedded, n_clusters, rng, N_STARTS)
 
 
-def diffusion_map(graph: Any, n_vectors: int, rng: np.random.RandomState) -> Array:
+def diffusion_map(space: Space, n_vectors: int, rng: np.random.RandomState) -> Array:
     """Eigenvectors of the graph, weighted by λᵗ, rows at unit length."""
-    values, vectors = leading_vectors(graph, min(n_vectors, graph.shape[0]), rng)
+    values, vectors = space.leading(n_vectors, rng)
     return unit_rows(vectors * np.maximum(values, 0) ** DIFFUSION_TIME)
 
 
@@ -87,7 +108,7 @@ def merging(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels
     Where classes differ in size it splits large ones less than k-means does.
     """
     n_many = min(2 * n_clusters, len(space.points))
-    many = kmeans(diffusion_map(space.graph, n_many, rng), n_many, rng, N_STARTS)
+    many = kmeans(diffusion_map(space, n_many, rng), n_many, rng, N_STARTS)
     members = np.eye(n_many)[:, np.unique(many)][many]
     edges = members.T @ (space.graph @ members)
     edges /= edges.sum()
