@@ -139,6 +139,7 @@ class ViewClusterer(
         """Begin a fit, or go on with one that was stopped."""
         if course is not None:
             self.n_clusters_ = course.n_clusters
+            self.clusters_evidence_ = course.evidence
             self._ask_for_memory(views)
             pairs = KnownPairs(course.identities)
             solver = self._go_on(views, pairs, course.state, course.n_iter)
@@ -150,7 +151,13 @@ class ViewClusterer(
         self.n_clusters_ = self._count_clusters(views, rng)
         self._ask_for_memory(views)
         pairs = self._learn_pairs(views, pairs, rng)
-        course = Course(seed, self.n_clusters_, pairs.identities, pairs.found)
+        course = Course(
+            seed,
+            self.n_clusters_,
+            pairs.identities,
+            pairs.found,
+            self.clusters_evidence_,
+        )
         return course, self._iterate(views, pairs, rng)
 
     def _ask_for_memory(self, views: Views) -> None:
@@ -200,11 +207,15 @@ class ViewClusterer(
 
     def _count_clusters(self, views: Views, rng: np.random.RandomState) -> int:
         """Take the number of clusters that was asked for, or choose one."""
+        self.clusters_evidence_ = None
         if self.n_clusters != "auto":
             return int(self.n_clusters)
         from unaligned.selection.n_clusters import choose_n_clusters
 
-        return choose_n_clusters(views, rng, self.verbose)
+        self.clusters_evidence_ = choose_n_clusters(views, rng, self.verbose)
+        if self.clusters_evidence_.flat:
+            warnings.warn(self.clusters_evidence_.sentence(), stacklevel=4)
+        return self.clusters_evidence_.n_clusters
 
     def report(
         self,

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from unaligned.alignment import Alignment
 from unaligned.report.maps import draw_maps, rows_to_draw
 from unaligned.report.rows import Column, check_columns, check_ids
+from unaligned.selection.evidence import ClusterEvidence
 
 __all__ = ["Findings", "Parameter", "ViewFindings", "gather"]
 
@@ -93,6 +94,8 @@ class Findings:
     """Groups of views that belong together, though not with the template."""
     suspects: dict[tuple[int, int], NDArray[np.intp]] = field(default_factory=dict)
     """Known pairs that the data contradict, by two views."""
+    evidence: ClusterEvidence | None = None
+    """On the number of clusters; None where it was given."""
 
     @property
     def n_clusters(self) -> int:
@@ -215,6 +218,7 @@ def gather(
         citation=getattr(found, "citation", None),
         apart=alignment.others,
         suspects=alignment.suspects,
+        evidence=getattr(found, "clusters_evidence_", None),
     )
 
 

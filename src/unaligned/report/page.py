@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unaligned.alignment_text import percent
-from unaligned.report.curve import draw_curve
+from unaligned.report.curve import draw_curve, draw_evidence
 from unaligned.report.findings import Findings
 from unaligned.report.payload import to_json
 from unaligned.report.verdict import judge, mood, standing
@@ -73,6 +73,7 @@ def render(findings: Findings, title: str | None = None) -> str:
         mood=mood,
         largest_weight=max((view.weight or 0 for view in findings.views), default=0),
         curve=_curve(findings),
+        evidence_curve=_evidence_curve(findings),
         # Ours, or escaped already.
         style=Markup(_part("report.css")),
         script=Markup(script),
@@ -106,3 +107,10 @@ def _curve(findings: Findings) -> Any:
     if objective is None or len(objective) < 2:
         return None
     return draw_curve(np.asarray(objective, dtype=np.float64))
+
+
+def _evidence_curve(findings: Findings) -> Any:
+    evidence = findings.evidence
+    if evidence is None or len(evidence.candidates) < 2:
+        return None
+    return draw_evidence(evidence)

@@ -101,6 +101,9 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         The template's rows in the space that the fused views share.
     n_clusters_ : int
         Number of clusters that was asked for or chosen.
+    clusters_evidence_ : ClusterEvidence or None
+        What an automatic choice rests on: interval, alternatives, and whether the
+        evidence is flat. None where the number was given.
     n_views_, n_features_per_view_, view_names_in_, n_features_in_
         What was fitted.
 
