@@ -13,7 +13,11 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from threadpoolctl import threadpool_limits
 
-from unaligned.partitions.features import ViewFeatures, view_features
+from unaligned.partitions.features import (
+    ViewFeatures,
+    most_neighbors,
+    view_features,
+)
 from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
 from unaligned.partitions.scores import draw_halves, information, predictability
@@ -61,7 +65,7 @@ def cluster_view(
     if n_clusters <= 1:
         return np.zeros(n, dtype=np.intp), 0.0
     drawn = _draw_rows(n, n_clusters, rng)
-    features = view_features(X[drawn])
+    features = view_features(X[drawn], most_neighbors(len(drawn), n_clusters))
     pool = make_partitions(view_spaces(features), n_clusters, rng)
     labels = pool[int(np.argmax(agreement(pool, n_clusters)))]
     half = draw_halves(len(drawn), rng)
@@ -102,7 +106,10 @@ def fuse_views(
     if n_clusters <= 1:
         return np.zeros(n, dtype=np.intp)
     drawn = _draw_rows(n, n_clusters, rng)
-    features = [view_features(X[at[drawn]]) for X, at in zip(views, rows, strict=True)]
+    most = most_neighbors(len(drawn), n_clusters)
+    features = [
+        view_features(X[at[drawn]], most) for X, at in zip(views, rows, strict=True)
+    ]
     spaces = joint_spaces(features, settings.ridge)
     spaces += [space for of_view in features for space in view_spaces(of_view)]
     pool = make_partitions(spaces, n_clusters, rng)

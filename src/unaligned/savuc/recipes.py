@@ -18,7 +18,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from scipy.spatial.distance import squareform
 
 from unaligned.kernels.scaling import unit_rows
-from unaligned.partitions.features import ViewFeatures, nearest_rows
+from unaligned.partitions.features import N_NEIGHBORS, ViewFeatures, nearest_rows
 from unaligned.partitions.kmeans import kmeans
 from unaligned.savuc.geometry import whiten
 from unaligned.savuc.shared_space import shared_directions
@@ -150,10 +150,10 @@ def view_spaces(features: ViewFeatures) -> list[Space]:
     return [Space(scale.points, neighbor_graph(scale.neighbors)) for scale in features]
 
 
-def space_of_points(points: Array) -> Space:
-    """Space of rows of any length."""
+def space_of_points(points: Array, most: int = N_NEIGHBORS) -> Space:
+    """Space of rows of any length, with so many neighbours at most."""
     points = np.asarray(unit_rows(points), dtype=np.float32)
-    return Space(points, neighbor_graph(nearest_rows(points)))
+    return Space(points, neighbor_graph(nearest_rows(points, most)))
 
 
 def joint_spaces(features: list[ViewFeatures], ridge: float) -> list[Space]:
@@ -164,7 +164,7 @@ def joint_spaces(features: list[ViewFeatures], ridge: float) -> list[Space]:
     the graphs of what each view adds to them. ``ridge`` is a share of the mean variance
     that is added to every variance before points are whitened.
     """
-    spaces = []
+    spaces, n_near = [], features[0].plain.neighbors.shape[1]
     for scales in zip(*features, strict=True):
         side_by_side = unit_rows(np.hstack([scale.points for scale in scales]))
         graphs = [neighbor_graph(scale.neighbors) for scale in scales]
@@ -173,7 +173,7 @@ def joint_spaces(features: list[ViewFeatures], ridge: float) -> list[Space]:
         whitened = [whiten(rows, ridge) for rows in centred]
         shared = shared_directions(whitened)
         parts = [
-            space_of_points(rows @ (directions * shared.weights))
+            space_of_points(rows @ (directions * shared.weights), n_near)
             for rows, directions in zip(whitened, shared.of_views, strict=True)
         ]
         common = unit_rows(shared.common * shared.weights).astype(np.float32)
