@@ -31,7 +31,7 @@ class Partitions(NamedTuple):
 
 
 def agree(view, ks):
-    """Mean adjusted Rand index of two recipes: the criterion of the library."""
+    """Mean adjusted Rand index of two recipes."""
     return [mean_agreement(view.by_number[k]) for k in ks]
 
 
@@ -48,7 +48,7 @@ def predict(view, ks):
 
 
 def modular(view, ks):
-    """Modularity of the chosen partition."""
+    """Modularity of the chosen partition: the criterion of the library."""
     return [
         np.mean([modularity(s.neighbors, view.chosen[k], k) for s in view.features])
         for k in ks
@@ -125,9 +125,9 @@ def log_spread(points, ks):
 
 
 CRITERIA = {
+    "modularity": modular,
     "agreement of recipes": agree,
     "predictability": predict,
-    "modularity": modular,
     "silhouette": silhouette,
     "stability of samples": stable,
     "eigengap": eigengap,

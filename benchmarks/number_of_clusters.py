@@ -32,7 +32,7 @@ from unaligned.selection.n_clusters import N_ROWS, numbers_to_try
 
 RESULTS = Path(__file__).parent / "results" / "number_of_clusters.jsonl"
 SHARES = (0.98, 0.95, 0.9, 0.85, 0.8, 0.7)  # of the best score, for the interval
-USED = "agreement of recipes", "modularity"  # by `unaligned.selection`
+USED = "modularity", "agreement of recipes"  # by `unaligned.selection`
 COVERED = 0.8  # share of datasets whose number of classes an interval should hold
 
 
@@ -117,7 +117,7 @@ def chosen_by(record, criterion):
 
 
 def evidence_of(record, **near):
-    """Weigh agreement and modularity as the library does."""
+    """Weigh modularity and agreement as the library does."""
     scores = [np.array(record["scores"][name]) for name in USED]
     return weigh(np.array(record["candidates"]), *scores, **near)
 

@@ -21,7 +21,7 @@ class ClusterEvidenceDisplay:
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        Agreement of recipes, and modularity.
+        Modularity, and agreement of recipes.
     interval_ : matplotlib patch
         Numbers that may be right.
     chosen_ : matplotlib Line2D
@@ -86,8 +86,8 @@ class ClusterEvidenceDisplay:
         found = self.evidence
         low, high = found.interval
         curves = {
-            "agreement of recipes": found.scores,
-            "modularity": found.modularity.mean(axis=0),
+            "modularity": found.scores,
+            "agreement of recipes": found.agreement.mean(axis=0),
         }
         self.lines_ = []
         for name, scores in curves.items():

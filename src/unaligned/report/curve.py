@@ -33,7 +33,7 @@ class EvidenceCurve(Curve):
     """A curve over numbers of clusters, with those that may be right."""
 
     second: str
-    """Path of the modularity, on the same axes."""
+    """Path of the agreement of recipes, on the same axes."""
     low: float
     """Where the interval begins, in percent of the axis."""
     width: float
@@ -86,7 +86,7 @@ def draw_evidence(evidence: Any) -> EvidenceCurve:
     def place(number: Any) -> Any:
         return 100 * np.log(np.divide(number, first)) / log(last / first)
 
-    both = np.stack([evidence.scores, evidence.modularity.mean(axis=0)])
+    both = np.stack([evidence.scores, evidence.agreement.mean(axis=0)])
     (path, second), up = _draw(place(evidence.candidates), both)
     rounds = [r * 10**p for p in range(7) for r in (1, 2, 5)]
     across = [Tick(float(place(r)), f"{r:,}") for r in rounds if first <= r <= last]

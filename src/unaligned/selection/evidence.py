@@ -23,31 +23,31 @@ class ClusterEvidence:
     Parameters
     ----------
     n_clusters : int
-        The number on which recipes agree best.
+        The number of the best modularity.
     interval : tuple of int
-        Smallest and largest number that may be right: by agreement or by modularity,
+        Smallest and largest number that may be right: by modularity or by agreement,
         the best number and those around it, as far as the score stays near the best.
     alternatives : tuple of int
-        Other peaks: the number of the best modularity, and numbers apart from the
-        chosen one on which recipes agree nearly as well. Data often have groups of
-        groups, and then several numbers are right.
+        Other peaks: the number on which recipes agree best, and others on which they
+        agree nearly as well. Data often have groups of groups, and then several numbers
+        are right.
     flat : bool
         Whether no number stands out: the interval spans more than half of the range
         that was tried, on a scale of ratios.
     candidates : ndarray of shape (n_candidates,)
         Numbers that were tried.
-    agreement : ndarray of shape (n_views, n_candidates)
-        Mean adjusted Rand index of two recipes, for each view.
     modularity : ndarray of shape (n_views, n_candidates)
         Modularity of the partition that agrees most with the others, in the graph of
-        nearest neighbours.
+        nearest neighbours, for each view.
+    agreement : ndarray of shape (n_views, n_candidates)
+        Mean adjusted Rand index of two recipes, for each view.
 
     Examples
     --------
     >>> import numpy as np
-    >>> agreement = np.array([[0.5, 0.6, 0.9, 0.6, 0.5]])
     >>> modularity = np.array([[0.3, 0.5, 0.6, 0.6, 0.5]])
-    >>> evidence = weigh(np.array([2, 3, 4, 5, 6]), agreement, modularity)
+    >>> agreement = np.array([[0.5, 0.6, 0.9, 0.6, 0.5]])
+    >>> evidence = weigh(np.array([2, 3, 4, 5, 6]), modularity, agreement)
     >>> evidence.n_clusters, evidence.interval, evidence.flat
     (4, (4, 5), False)
     """
@@ -57,8 +57,8 @@ class ClusterEvidence:
     alternatives: tuple[int, ...]
     flat: bool
     candidates: NDArray[np.intp]
-    agreement: NDArray[np.float64]
     modularity: NDArray[np.float64]
+    agreement: NDArray[np.float64]
 
     def __post_init__(self) -> None:
         told = (self.n_clusters, *self.interval, *self.alternatives)
@@ -77,8 +77,8 @@ class ClusterEvidence:
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """Agreement in the mean over views, which the choice is made by."""
-        mean: NDArray[np.float64] = self.agreement.mean(axis=0)
+        """Modularity in the mean over views, which the choice is made by."""
+        mean: NDArray[np.float64] = self.modularity.mean(axis=0)
         return mean
 
     def sentence(self) -> str:
@@ -100,17 +100,17 @@ class ClusterEvidence:
 
 def weigh(
     candidates: NDArray[np.intp],
-    agreement: Array,
     modularity: Array,
+    agreement: Array,
     near: float = NEAR,
 ) -> ClusterEvidence:
-    """Choose the number on which recipes agree best, with what else may be right.
+    """Choose the number of the best modularity, with what else may be right.
 
     Parameters
     ----------
     candidates : ndarray of shape (n_candidates,)
         Numbers of clusters, rising.
-    agreement, modularity : ndarrays of shape (n_views, n_candidates)
+    modularity, agreement : ndarrays of shape (n_views, n_candidates)
         Scores of each number in each view.
     near : float, default=0.9
         A number may be right if one of its scores is at least this share of the best.
@@ -119,20 +119,20 @@ def weigh(
     -------
     ClusterEvidence
     """
-    both = agreement.mean(axis=0), modularity.mean(axis=0)
+    both = modularity.mean(axis=0), agreement.mean(axis=0)
     bests = [int(np.argmax(scores)) for scores in both]
     supported = np.zeros(len(candidates), dtype=bool)
     for scores, best in zip(both, bests, strict=True):
         runs = _runs(scores >= near * scores[best])
         supported |= runs == runs[best]
     low, high = (int(k) for k in candidates[supported][[0, -1]])
-    close = both[0] >= near * both[0][bests[0]]
+    close = both[1] >= near * both[1][bests[1]]
     runs = _runs(close)
     peaks = [
-        np.flatnonzero(runs == run)[np.argmax(both[0][runs == run])]
+        np.flatnonzero(runs == run)[np.argmax(both[1][runs == run])]
         for run in np.unique(runs[close])
     ]
-    others = {int(candidates[at]) for at in (*peaks, bests[1])}
+    others = {int(candidates[at]) for at in peaks}
     chosen = int(candidates[bests[0]])
     flat = high / low > np.sqrt(candidates[-1] / candidates[0])
     return ClusterEvidence(
@@ -141,8 +141,8 @@ def weigh(
         tuple(sorted(others - {chosen})),
         bool(flat),
         candidates,
-        agreement,
         modularity,
+        agreement,
     )
 
 

@@ -1,9 +1,9 @@
 """The number of clusters, from the views alone.
 
-Recipes that cluster in different ways, on two scales, find the same clusters where they
-are there to be found, and each its own where a number of clusters is forced on the
-data. So the number at which they agree best is chosen. Agreement is corrected for
-chance (adjusted Rand index), so that it can be compared over numbers of clusters.
+Two scores of partitions can be compared over numbers of clusters. Modularity: are the
+neighbours of a row in its own cluster, beyond what sizes of clusters let expect?
+Agreement: recipes that cluster in different ways find the same clusters where they are
+there to be found, and each its own where a number is forced on the data.
 """
 
 from collections.abc import Iterable
@@ -43,9 +43,10 @@ def select_n_clusters(
     """Choose the number of clusters without labels.
 
     For every number, each view is clustered by the recipes of `unaligned.SAVuC` on two
-    scales. The number is taken on which these partitions agree best, beyond chance:
-    by the mean adjusted Rand index of two of them, in the mean over views. Modularity
-    in the graph of nearest neighbours is a second opinion on what may be right.
+    scales, and the partition taken that agrees most with the others. The number is
+    chosen whose partitions have the best modularity in the graph of nearest neighbours,
+    in the mean over views. How far the recipes agree beyond chance (the mean adjusted
+    Rand index of two partitions) is a second opinion on what may be right.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def select_n_clusters(
     ClusterEvidence
         ``n_clusters``, the number chosen; ``interval``, numbers that may be right;
         ``alternatives``, other peaks; ``flat``, whether no number stands out; and
-        ``candidates``, ``agreement`` and ``modularity``, what they rest on.
+        ``candidates``, ``modularity`` and ``agreement``, what they rest on.
 
     Notes
     -----
@@ -129,17 +130,17 @@ def _select(
     views: Views, candidates: Labels, rng: np.random.RandomState, verbose: int
 ) -> ClusterEvidence:
     most = max(N_ROWS, ROWS_PER_CLUSTER * int(candidates[-1]))
-    agreements, modularities = np.zeros((2, len(views), len(candidates)))
+    modularities, agreements = np.zeros((2, len(views), len(candidates)))
     for i, X in enumerate(views.arrays):
         features = view_features(X[_draw_rows(X.shape[0], most, rng)])
-        agreements[i], modularities[i] = score_numbers(features, candidates, rng)
+        modularities[i], agreements[i] = score_numbers(features, candidates, rng)
         if verbose:
-            best = candidates[np.argmax(agreements[i])]
+            best = candidates[np.argmax(modularities[i])]
             say(
-                f"[n_clusters] view {views.names[i]}: recipes agree best on {best} "
-                f"clusters, by {agreements[i].max():.3f}"
+                f"[n_clusters] view {views.names[i]}: {best} clusters are best, with a "
+                f"modularity of {modularities[i].max():.3f}"
             )
-    return weigh(candidates, agreements, modularities)
+    return weigh(candidates, modularities, agreements)
 
 
 def _draw_rows(n_rows: int, most: int, rng: np.random.RandomState) -> Labels:
@@ -151,7 +152,7 @@ def _draw_rows(n_rows: int, most: int, rng: np.random.RandomState) -> Labels:
 def score_numbers(
     features: ViewFeatures, candidates: Labels, rng: np.random.RandomState
 ) -> NDArray[np.float64]:
-    """Score every number of clusters of a view by agreement and by modularity."""
+    """Score every number of clusters of a view by modularity and by agreement."""
     spaces = view_spaces(features)
     distinct = len(np.unique(features.plain.points, axis=0))
     scores = np.zeros((2, len(candidates)))
@@ -161,7 +162,7 @@ def score_numbers(
         pool = make_partitions(spaces, k, rng)
         labels = pool[int(np.argmax(agreement(pool, k)))]
         in_graphs = [modularity(scale.neighbors, labels, k) for scale in features]
-        scores[:, at] = mean_agreement(pool), np.mean(in_graphs)
+        scores[:, at] = np.mean(in_graphs), mean_agreement(pool)
     return scores
 
 
