@@ -148,7 +148,7 @@ class ViewClusterer(
         # Drawn before the solver draws, so that a callback's look at the labels of an
         # unfinished fit changes nothing in the rest of it.
         seed = int(rng.randint(np.iinfo(np.int32).max))
-        self.n_clusters_ = self._count_clusters(views, rng)
+        self.n_clusters_, self.clusters_evidence_ = self._count_clusters(views, rng)
         self._ask_for_memory(views)
         pairs = self._learn_pairs(views, pairs, rng)
         course = Course(
@@ -205,17 +205,18 @@ class ViewClusterer(
             **options,
         )
 
-    def _count_clusters(self, views: Views, rng: np.random.RandomState) -> int:
-        """Take the number of clusters that was asked for, or choose one."""
-        self.clusters_evidence_ = None
+    def _count_clusters(
+        self, views: Views, rng: np.random.RandomState
+    ) -> tuple[int, Any]:
+        """Take the number of clusters that was asked for, or choose one by evidence."""
         if self.n_clusters != "auto":
-            return int(self.n_clusters)
+            return int(self.n_clusters), None
         from unaligned.selection.n_clusters import choose_n_clusters
 
-        self.clusters_evidence_ = choose_n_clusters(views, rng, self.verbose)
-        if self.clusters_evidence_.flat:
-            warnings.warn(self.clusters_evidence_.sentence(), stacklevel=4)
-        return self.clusters_evidence_.n_clusters
+        evidence = choose_n_clusters(views, rng, self.verbose)
+        if evidence.flat:
+            warnings.warn(evidence.sentence(), stacklevel=4)
+        return evidence.n_clusters, evidence
 
     def report(
         self,
