@@ -1,4 +1,4 @@
-"""Write the tables of the page on clusters: ``python -m benchmarks.clusters_page``.
+"""Write tables of two pages on clusters: ``python -m benchmarks.clusters_page``.
 
 Everything between a pair of markers comes from the committed results.
 """
@@ -6,27 +6,45 @@ Everything between a pair of markers comes from the committed results.
 import re
 from pathlib import Path
 
-from benchmarks import ablation, clusters
+from benchmarks import ablation, clusters, number_of_clusters
 from unaligned.json_lines import read_records
 
-PAGE = Path(__file__).parents[1] / "docs" / "savuc_clusters.md"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
-def page():
-    """Compose the page: its text as it is, its tables from the results."""
+def tables_of_clusters():
+    """Compose the tables of the page on SAVuC's clusters."""
     fusion = [r for r in read_records(ablation.RESULTS) if r["study"] == "fusion"]
     records = [*read_records(clusters.RESULTS)]
-    tables = {
+    return {
         "rules": clusters.table(records),
         "picks": clusters.table_of_picks(records),
         "fusion": ablation.table(fusion),
     }
-    text = PAGE.read_text()
-    for name, table in tables.items():
-        between = re.compile(f"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.S)
+
+
+def tables_of_choosing():
+    """Compose the tables of the page on choosing without labels."""
+    records = [*read_records(number_of_clusters.RESULTS)]
+    return {
+        "numbers": number_of_clusters.table(records),
+        "coverage": number_of_clusters.coverage(records),
+        "datasets": number_of_clusters.table_of_datasets(records),
+    }
+
+
+def page(name, tables):
+    """Compose a page: its text as it is, its tables from the results."""
+    text = (DOCS / name).read_text()
+    for mark, table in tables.items():
+        between = re.compile(f"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.S)
         text = between.sub(lambda found, t=table: f"{found[1]}{t}\n{found[2]}", text)
     return text
 
 
+PAGES = {"savuc_clusters.md": tables_of_clusters, "choosing.md": tables_of_choosing}
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    for name, tables in PAGES.items():
+        (DOCS / name).write_text(page(name, tables()))

@@ -20,8 +20,9 @@ import numpy as np
 from unaligned.datasets import load
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions import features as feature_module
-from unaligned.partitions.features import view_features
+from unaligned.partitions.features import most_neighbors, view_features
 from unaligned.savuc import recipes
+from unaligned.savuc.config import NORMAL
 from unaligned.savuc.recipes import RECIPES, joint_spaces, view_spaces
 
 MOST_ROWS = 2000
@@ -109,13 +110,18 @@ def make_pool(features, spaces, classes):
     return Pool(k, classes, features, partitions, accuracy)
 
 
+def neighbors_for(classes):
+    """How many neighbours SAVuC would look at, given the number of classes."""
+    return most_neighbors(len(classes), int(classes.max()) + 1)
+
+
 def view_pools(dataset):
     """Make or read one pool for every view of a dataset."""
 
     def make():
         pools = []
         for X, y in zip(*load_views(Case(dataset)), strict=True):
-            features = view_features(X)
+            features = view_features(X, neighbors_for(y))
             spaces = dict(zip(SCALES, view_spaces(features), strict=True))
             pools.append(make_pool([features], spaces, y))
         return pools
@@ -128,9 +134,9 @@ def fused_pool(case):
 
     def make():
         Xs, ys = load_views(case)
-        features = [view_features(X) for X in Xs]
+        features = [view_features(X, neighbors_for(ys[0])) for X in Xs]
         kinds = [f"{kind} {s}" for s in SCALES for kind in ("side by side", "shared")]
-        spaces = dict(zip(kinds, joint_spaces(features), strict=True))
+        spaces = dict(zip(kinds, joint_spaces(features, NORMAL.ridge), strict=True))
         for i, of_view in enumerate(features):
             for scale, space in zip(SCALES, view_spaces(of_view), strict=True):
                 spaces[f"view {i} {scale}"] = space

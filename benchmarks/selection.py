@@ -1,6 +1,6 @@
 """What choosing without labels costs: ``python -m benchmarks.selection``.
 
-Four studies, each a JSON line per dataset in ``benchmarks/results/selection.jsonl``:
+Three studies, each a JSON line per dataset in ``benchmarks/results/selection.jsonl``:
 
 - ``settings``: PAVuC's α and μ from the paper's grid, chosen by `predictability`, on
   fully shuffled views; beside it the best setting by labels ("oracle"), the default and
@@ -9,8 +9,6 @@ Four studies, each a JSON line per dataset in ``benchmarks/results/selection.jso
   `LabelFreeSearch` knows by name.
 - ``recipes``: the view and the recipe for clustering it, by `predictability` and by the
   rule that SAVuC uses, against the best pair by labels.
-- ``n_clusters``: the number that `select_n_clusters` finds, and the accuracy with it
-  and with the number of classes, on the view that decided.
 
 ``$UNALIGNED_DATA`` names the folder with the files. ``--summary`` prints the tables of
 the documentation from the results. Labels only score; they choose what says "oracle".
@@ -37,7 +35,7 @@ from unaligned.datasets import load, unalign
 from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
 from unaligned.savuc.consensus import cluster_view
-from unaligned.selection import predictability, select_n_clusters
+from unaligned.selection import predictability
 from unaligned.selection.criteria import CRITERIA
 
 RESULTS = Path(__file__).parent / "results" / "selection.jsonl"
@@ -134,31 +132,10 @@ def study_recipes(name):
     }
 
 
-def study_n_clusters(name):
-    """Choose the number of clusters, and score clusters with it."""
-    Xs, y = sample(name, 1000)
-    k = len(np.unique(y))
-    choice = select_n_clusters(Xs)
-    X = Xs[choice.view]
-
-    def accuracy(n_clusters):
-        labels, _ = cluster_view(X, n_clusters, np.random.RandomState(0))
-        return clustering_accuracy(y, labels)
-
-    return {
-        "k": k,
-        "chosen": choice.n_clusters,
-        "acc": accuracy(choice.n_clusters),
-        "oracle": accuracy(k),
-        "rows_per_class": len(y) / k,
-    }
-
-
 STUDIES = {
     "settings": study_settings,
     "criteria": study_criteria,
     "recipes": study_recipes,
-    "n_clusters": study_n_clusters,
 }
 
 
@@ -174,21 +151,16 @@ def summarise(results):
         rows = [line for (of, _), line in results.items() if of == study]
         if not rows:
             continue
-        skipped = ("study", "dataset", "seconds", "chosen", "rows_per_class", "k")
+        skipped = ("study", "dataset", "seconds", "chosen")
         columns = [name for name in rows[0] if name not in skipped]
-        heads = [*(["k", "chosen"] if study == "n_clusters" else []), *columns]
-        print(f"\n### {study}\n\n| data | {' | '.join(heads)} |")
-        print("| --- |" + " --- |" * len(heads))
+        print(f"\n### {study}\n\n| data | {' | '.join(columns)} |")
+        print("| --- |" + " --- |" * len(columns))
         for row in rows:
-            cells = [
-                f"{100 * row[head]:.1f}" if head in columns else str(row[head])
-                for head in heads
-            ]
+            cells = [f"{100 * row[column]:.1f}" for column in columns]
             print(f"| {row['dataset']} | {' | '.join(cells)} |")
         means = {name: np.mean([row[name] for row in rows]) for name in columns}
         shares = [f"{100 * means[name] / means['oracle']:.0f} %" for name in columns]
-        blank = ["", ""] if study == "n_clusters" else []
-        print(f"| share of the oracle's mean | {' | '.join([*blank, *shares])} |")
+        print(f"| share of the oracle's mean | {' | '.join(shares)} |")
 
 
 def main():

@@ -81,10 +81,13 @@ def test_the_study_page_is_what_the_results_say():
     assert PAGE.read_text() == page(), "run python -m benchmarks.savuc_page"
 
 
-def test_the_page_on_clusters_is_what_the_results_say():
-    from benchmarks.clusters_page import PAGE, page
+@pytest.mark.parametrize("name", ["savuc_clusters.md", "choosing.md"])
+def test_pages_on_clusters_are_what_the_results_say(name):
+    from benchmarks.clusters_page import PAGES, page
 
-    assert PAGE.read_text() == page(), "run python -m benchmarks.clusters_page"
+    shown = (ROOT / "docs" / name).read_text()
+    made = page(name, PAGES[name]())
+    assert shown == made, "run python -m benchmarks.clusters_page"
 
 
 def test_readme_shows_its_two_commands_on_lines_of_their_own():

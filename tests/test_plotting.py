@@ -11,11 +11,13 @@ from unaligned import Alignment, PAVuC
 from unaligned.baselines import LMVSC
 from unaligned.plotting import (
     AlignmentDisplay,
+    ClusterEvidenceDisplay,
     ConvergenceDisplay,
     EmbeddingDisplay,
     WeightsDisplay,
 )
 from unaligned.report.maps import draw_maps, map_view
+from unaligned.selection.evidence import weigh
 
 matplotlib.use("Agg")
 
@@ -69,11 +71,36 @@ def test_what_a_method_lacks_is_named(blobs):
 
 
 @pytest.mark.parametrize(
-    "display", [ConvergenceDisplay, WeightsDisplay, EmbeddingDisplay, AlignmentDisplay]
+    "display",
+    [
+        ClusterEvidenceDisplay,
+        ConvergenceDisplay,
+        WeightsDisplay,
+        EmbeddingDisplay,
+        AlignmentDisplay,
+    ],
 )
 def test_estimators_must_be_fitted(display):
     with pytest.raises(NotFittedError):
         display.from_estimator(PAVuC(3))
+
+
+def test_evidence_is_drawn_with_its_interval(model):
+    with pytest.raises(ValueError, match="The number of clusters, 3, was given"):
+        ClusterEvidenceDisplay.from_estimator(model)
+    scores = np.array([[0.3, 0.5, 0.9, 0.85, 0.4]])
+    model.clusters_evidence_ = weigh(np.array([2, 3, 4, 5, 6]), scores, scores / 2)
+    display = ClusterEvidenceDisplay.from_estimator(model, linewidth=3)
+    for line, expected in zip(display.lines_, (scores[0], scores[0] / 2), strict=True):
+        x, y = line.get_data()
+        np.testing.assert_array_equal(x, [2, 3, 4, 5, 6])
+        np.testing.assert_array_equal(y, expected)
+        assert line.get_linewidth() == 3
+    low, high = display.interval_.get_extents().intervalx
+    at = display.ax_.transData.transform([(4, 0), (5, 0)])[:, 0]
+    np.testing.assert_allclose([low, high], at)
+    assert display.chosen_.get_xdata()[0] == 4
+    assert display.ax_.get_xscale() == "log"
 
 
 def test_the_map_of_a_view_is_that_of_the_report(model, blobs):

@@ -100,6 +100,7 @@ WRONG = [
     (spoil(n_features_per_view_=[5, 4, 0]), "columns"),
     (spoil(n_features_in_=99), "columns"),
     (spoil(n_clusters_=0), "n_clusters_ is 0"),
+    (spoil(clusters_evidence_=[3]), "evidence on the number of clusters"),
     (spoil(labels_=np.zeros(N, int) + 2), "first view"),
     (spoil(view_labels_=[np.full(N, -1)] * V), "no clusters"),
     (spoil(view_labels_=[np.zeros(N)] * V), "view_labels_ is no array"),

@@ -3,14 +3,18 @@
 import json
 import warnings
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
-from sklearn.metrics import adjusted_mutual_info_score
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unaligned
@@ -34,7 +38,12 @@ from unaligned.selection import (
 )
 from unaligned.selection.checkpoint import Checkpoint
 from unaligned.selection.criteria import draw_rows, pairs_among, vouched_views
-from unaligned.selection.n_clusters import choose_n_clusters, numbers_to_try
+from unaligned.selection.evidence import weigh
+from unaligned.selection.n_clusters import (
+    choose_n_clusters,
+    mean_agreement,
+    numbers_to_try,
+)
 from unaligned.views import check_views
 
 # predictability
@@ -203,14 +212,26 @@ def test_the_number_of_clear_clusters_is_found(k):
     Xs, _ = make_blobs(n=180, k=k, widths=(8, 9), seed=k, spread=0.3)
     choice = select_n_clusters(Xs, range(2, 10))
     assert choice.n_clusters == k
-    assert choice.view_scores.shape == (2, 8)
-    np.testing.assert_array_equal(choice.scores, choice.view_scores[choice.view])
+    assert choice.interval[0] <= k <= choice.interval[1]
+    assert not choice.flat
+    assert choice.agreement.shape == choice.modularity.shape == (2, 8)
+    np.testing.assert_array_equal(choice.scores, choice.modularity.mean(axis=0))
 
 
-def test_the_clearest_view_decides():
+def test_a_view_of_noise_does_not_hide_the_clusters_of_another():
     Xs, _ = make_blobs(n=150, k=4, widths=(8,), spread=0.2)
     noise = np.random.RandomState(0).normal(size=(150, 8))
-    assert select_n_clusters([noise, Xs[0]], range(2, 8)).view == 1
+    assert select_n_clusters([noise, Xs[0]], range(2, 8)).n_clusters == 4
+
+
+def test_groups_of_groups_are_all_named():
+    rng = np.random.RandomState(0)
+    groups = 6 * rng.normal(size=(3, 10))[np.arange(240) % 3]
+    parts = rng.normal(size=(12, 10))[np.arange(240) % 12]
+    X = groups + parts + 0.5 * rng.normal(size=(240, 10))
+    choice = select_n_clusters(X, range(2, 16))
+    assert 3 in {choice.n_clusters, *choice.alternatives}
+    assert 12 in {choice.n_clusters, *choice.alternatives}
 
 
 def test_a_view_of_few_different_rows_has_no_more_clusters_than_those():
@@ -218,18 +239,83 @@ def test_a_view_of_few_different_rows_has_no_more_clusters_than_those():
     choice = select_n_clusters(few, range(2, 8))
     assert choice.n_clusters == 3
     assert (choice.scores[2:] == 0).all()
-    Xs, _ = make_blobs(n=90, k=4, widths=(8,), spread=0.2)
-    assert select_n_clusters([np.ones((90, 2)), Xs[0]], range(2, 7)).view == 1
+
+
+def test_agreement_is_the_mean_of_all_pairs():
+    pool = [np.random.RandomState(seed).randint(4, size=60) for seed in range(4)]
+    pool[1] = pool[0]
+    pairs = [adjusted_rand_score(pool[i], pool[j]) for i in range(4) for j in range(i)]
+    assert mean_agreement(pool) == pytest.approx(np.mean(pairs))
+
+
+CANDIDATES = np.array([2, 3, 4, 6, 9, 13, 20])
+
+
+def test_the_interval_holds_what_comes_near_the_best_of_either_score():
+    modularity = np.array([[0.1, 0.2, 0.3, 0.5, 0.6, 0.56, 0.3]])
+    agreement = np.array([[0.5, 0.8, 0.9, 0.82, 0.5, 0.85, 0.2]])
+    found = weigh(CANDIDATES, modularity, agreement)
+    assert found.n_clusters == 9
+    # Modularity: 9 and 13; agreement: 4 and 6.
+    assert found.interval == (4, 13)
+    assert found.alternatives == (4, 13)
+    assert found.flat  # 13/4 is more than the root of 20/2
+    assert "flat: anything from 4 to 13" in found.sentence()
+    sure = weigh(CANDIDATES, agreement, agreement)
+    assert sure.interval == (4, 6)
+    assert not sure.flat
+    expected = "The number of clusters, 4, was chosen without labels; 4 to 6 may be "
+    assert sure.sentence() == f"{expected}right; other peaks: 13."
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_clusters": 5},
+        {"interval": (2, 5)},
+        {"interval": (2,)},
+        {"alternatives": (99,)},
+        {"candidates": CANDIDATES[::-1].copy()},
+        {"candidates": CANDIDATES[:-1]},
+        {"modularity": np.ones((1, 3))},
+    ],
+)
+def test_made_up_evidence_is_refused(wrong):
+    found = weigh(CANDIDATES, np.ones((1, 7)), np.ones((1, 7)))
+    with pytest.raises(ValueError, match="evidence must be"):
+        replace(found, **wrong)
+
+
+@given(
+    arrays(np.float64, (2, 7), elements=st.floats(0, 1)),
+    arrays(np.float64, (2, 7), elements=st.floats(0, 1)),
+    st.floats(0.5, 1),
+)
+def test_intervals_by_brute_force(modularity, agreement, near):
+    found = weigh(CANDIDATES, modularity, agreement, near)
+    supported = set()
+    for scores in (agreement.mean(axis=0), modularity.mean(axis=0)):
+        best = int(np.argmax(scores))
+        for at in range(7):
+            between = scores[min(at, best) : max(at, best) + 1]
+            if (between >= near * scores[best]).all():
+                supported.add(int(CANDIDATES[at]))
+    assert found.interval == (min(supported), max(supported))
+    assert found.n_clusters in supported
+    assert found.n_clusters not in found.alternatives
+    assert found.n_clusters == CANDIDATES[np.argmax(modularity.mean(axis=0))]
 
 
 def test_where_no_time_is_left_the_first_view_decides(capsys):
     Xs, _ = make_blobs(n=150, k=4, widths=(8, 9, 7), spread=0.2)
     views = check_views(Xs)
     rng = np.random.RandomState(0)
-    assert choose_n_clusters(views, rng, verbose=1, deadline=Deadline(0)) == 4
+    found = choose_n_clusters(views, rng, verbose=1, deadline=Deadline(0))
+    assert found.n_clusters == 4
+    assert len(found.modularity) == 1
     told = capsys.readouterr().out.splitlines()
     assert len(told) == 1
-    assert told[0].startswith("[n_clusters] view 0, score by number: 2: ")
+    assert told[0].startswith("[n_clusters] view 0: 4 clusters are best, ")
 
 
 def test_one_row_is_not_enough():
@@ -245,12 +331,12 @@ def test_predictions_of_separate_clusters_are_the_clusters():
         np.testing.assert_array_equal(answer, y)
 
 
-def test_numbers_grow_and_leave_ten_rows_to_a_cluster():
+def test_numbers_grow_and_leave_five_rows_to_a_cluster():
     assert list(numbers_to_try(1)) == [1]
-    assert list(numbers_to_try(25)) == [2]
-    assert list(numbers_to_try(100)) == list(range(2, 11))
+    assert list(numbers_to_try(12)) == [2]
+    assert list(numbers_to_try(50)) == list(range(2, 11))
     many = numbers_to_try(10**6)
-    assert many[-1] <= 50
+    assert 150 < many[-1] <= 200
     assert (np.diff(many) >= 1).all()
     assert (np.diff(many) <= np.maximum(1, 0.15 * many[1:])).all()
 
@@ -270,11 +356,23 @@ def test_auto_is_the_number_that_would_be_selected(model):
     Xs, _ = make_blobs(n=90, k=4, widths=(7, 8), spread=0.2)
     model.set_params(random_state=0).fit(Xs)
     assert model.n_clusters == "auto"
-    assert model.n_clusters_ == 4
+    assert model.n_clusters_ == model.clusters_evidence_.n_clusters == 4
     assert len(np.unique(model.view_labels_[model.template_])) == 4
     assert len(model.single_view_labels_) == 2
     same = type(model)(**model.get_params() | {"n_clusters": 4}).fit(Xs)
     assert same.n_clusters_ == 4
+    assert same.clusters_evidence_ is None
+
+
+def test_flat_evidence_is_a_warning_and_travels_with_the_model(tmp_path):
+    noise = [np.random.RandomState(i).normal(size=(60, 6)) for i in range(2)]
+    with pytest.warns(UserWarning, match="number of clusters is flat"):
+        model = PAVuC("auto", max_iter=3, random_state=0).fit(noise)
+    model.save(tmp_path / "model")
+    back = unaligned.load(tmp_path / "model").clusters_evidence_
+    assert back.flat
+    assert back.interval == model.clusters_evidence_.interval
+    np.testing.assert_array_equal(back.agreement, model.clusters_evidence_.agreement)
 
 
 @pytest.mark.parametrize("cls", [PAVuC, SAVuC])

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from unaligned.alignment import Alignment
 from unaligned.checkpoints import Course, FitCheckpoint, Milestone, digest
+from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.progress import CallbackSupportMixin, FitProgress
@@ -153,6 +154,7 @@ class ViewClusterer(
         """Begin a fit, or go on with one that was stopped."""
         if course is not None:
             self.n_clusters_ = course.n_clusters
+            self.clusters_evidence_ = course.evidence
             self._ask_for_memory(views)
             pairs = KnownPairs(course.identities)
             solver = self._go_on(views, pairs, course.state, course.n_iter)
@@ -161,10 +163,16 @@ class ViewClusterer(
         # Drawn before the solver draws, so that a callback's look at the labels of an
         # unfinished fit changes nothing in the rest of it.
         seed = int(rng.randint(np.iinfo(np.int32).max))
-        self.n_clusters_ = self._count_clusters(views, rng)
+        self.n_clusters_, self.clusters_evidence_ = self._count_clusters(views, rng)
         self._ask_for_memory(views)
         pairs = self._learn_pairs(views, pairs, rng)
-        course = Course(seed, self.n_clusters_, pairs.identities, pairs.found)
+        course = Course(
+            seed,
+            self.n_clusters_,
+            pairs.identities,
+            pairs.found,
+            self.clusters_evidence_,
+        )
         return course, self._iterate(views, pairs, rng)
 
     def _shapes(self) -> dict[str, Any]:
@@ -222,13 +230,18 @@ class ViewClusterer(
             **options,
         )
 
-    def _count_clusters(self, views: Views, rng: np.random.RandomState) -> int:
-        """Take the number of clusters that was asked for, or choose one."""
+    def _count_clusters(
+        self, views: Views, rng: np.random.RandomState, deadline: Deadline = NEVER
+    ) -> tuple[int, Any]:
+        """Take the number of clusters that was asked for, or choose one by evidence."""
         if self.n_clusters != "auto":
-            return int(self.n_clusters)
+            return int(self.n_clusters), None
         from unaligned.selection.n_clusters import choose_n_clusters
 
-        return choose_n_clusters(views, rng, self.verbose)
+        evidence = choose_n_clusters(views, rng, self.verbose, deadline)
+        if evidence.flat:
+            warnings.warn(evidence.sentence(), stacklevel=4)
+        return evidence.n_clusters, evidence
 
     def report(
         self,

@@ -48,6 +48,8 @@ class Course(NamedTuple):
     """Pairs that were known or learned, see `KnownPairs`."""
     found: Alignment | None = None
     """What they were learned from."""
+    evidence: Any = None
+    """On the number of clusters, see `unaligned.selection.ClusterEvidence`."""
     n_iter: int = 0
     objectives: list[float] = []
     state: dict[str, Any] = {}

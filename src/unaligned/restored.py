@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 STATE_LENGTH = 624  # of the Mersenne twister
+EVIDENCE = ("NoneType", "ClusterEvidence")  # on the number of clusters
 LARGEST_SEED = np.iinfo(np.uint32).max
 
 
@@ -117,6 +118,8 @@ def _check_answer(model: Any, sizes: dict[str, int]) -> None:
     k = fitted.get("n_clusters_")
     need(is_count(k) and k >= 1, f"n_clusters_ is {k!r}")
     sizes["k"] = k
+    kind = type(fitted.get("clusters_evidence_")).__name__
+    need(kind in EVIDENCE, f"its evidence on the number of clusters is a {kind}")
     check_shapes(fitted, {"view_labels_": ["int n"]}, sizes)
     n_rows = [sizes[f"n{i}"] for i in range(v)]
     labels = model.view_labels_
@@ -199,6 +202,7 @@ def check_course(course: Any, estimator: Any, views: Any) -> None:
         f"its objectives are not those of {n_iter!r} iterations",
     )
     sizes = {"v": v, "k": k}
+    need(type(course.evidence).__name__ in EVIDENCE, "its evidence is none")
     for i, (n, d) in enumerate(zip(views.n_rows, views.widths, strict=True)):
         sizes |= {f"n{i}": n, f"d{i}": d}
     check_shapes({"pairs": course.identities}, {"pairs": ["int n"]}, sizes)

@@ -45,6 +45,7 @@ PACKAGES = (
 RECORDS = {
     "Alignment": "unaligned.alignment",
     "Bridge": "unaligned.savuc.bridge",
+    "ClusterEvidence": "unaligned.selection.evidence",
     "Discriminant": "unaligned.partitions.scores",
     "Features": "unaligned.partitions.features",
     "FrozenEncoder": "unaligned.baselines._deep",

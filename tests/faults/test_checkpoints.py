@@ -29,6 +29,7 @@ from unaligned.kernels.devices import Torch
 from unaligned.known_pairs import check_aligned
 from unaligned.saving import read_whole, write_whole
 from unaligned.savuc import growth, recipes
+from unaligned.selection.evidence import weigh
 from unaligned.views import check_views
 
 SETTINGS = {"n_init": 2, "random_state": 0, "max_iter": 9, "tol": 0}
@@ -169,7 +170,9 @@ def test_what_was_settled_before_is_not_done_again(path, killed_after, monkeypat
     Xs, found = blobs(), check_aligned(30, check_views(blobs()))
     model = PAVuC("auto", init="structure", **SETTINGS, checkpoint=path)
     with monkeypatch.context() as patch:
-        patch.setattr(ViewClusterer, "_count_clusters", lambda *_: 4)
+        evidence = weigh(np.array([3, 4]), np.array([[0, 1]]), np.array([[1, 0]]))
+        counted = evidence.n_clusters, evidence
+        patch.setattr(ViewClusterer, "_count_clusters", lambda *_: counted)
         patch.setattr(PAVuC, "_learn_pairs", lambda *_: found)
         killed_after(1, lambda: model.fit(Xs))
 
@@ -180,6 +183,7 @@ def test_what_was_settled_before_is_not_done_again(path, killed_after, monkeypat
     monkeypatch.setattr(ViewClusterer, "_count_clusters", never)
     model.fit(Xs)
     assert model.n_clusters_ == 4
+    assert model.clusters_evidence_.alternatives == (3,)
     for rows in model.alignment_.permutations:
         assert_array_equal(rows[:30], np.arange(30))
 

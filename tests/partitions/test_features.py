@@ -1,3 +1,5 @@
+from math import isqrt
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -5,7 +7,11 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.preprocessing import StandardScaler, normalize
 from threadpoolctl import threadpool_limits
 
-from unaligned.partitions.features import nearest_rows, view_features
+from unaligned.partitions.features import (
+    most_neighbors,
+    nearest_rows,
+    view_features,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -139,3 +145,16 @@ def test_counts_are_divided_by_the_total_of_their_row(kind):
     np.testing.assert_allclose(again, one.standard.points, atol=1e-4)
     fractions = view_features(kind(deeper + 0.5)).standard
     assert not fractions.projection.counts
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "expected"), [(300, 3, 15), (300, 30, 5), (60, 30, 2)]
+)
+def test_neighbors_are_at_most_half_a_mean_cluster(n, k, expected):
+    most = most_neighbors(n, k)
+    assert most == expected
+    X = np.random.RandomState(0).normal(size=(n, 6))
+    some, all_of_them = view_features(X, most), view_features(X)
+    for few, many in zip(some, all_of_them, strict=True):
+        assert few.neighbors.shape == (n, min(expected, isqrt(n)))
+        np.testing.assert_array_equal(few.neighbors, many.neighbors[:, :most])

@@ -19,6 +19,7 @@ from unaligned.cli._outputs import spreadsheet_cell
 from unaligned.report import render
 from unaligned.report.page import _part
 from unaligned.report.payload import pack_array, to_json
+from unaligned.selection.evidence import weigh
 
 TYPES = {"Uint8": "u1", "Uint16": "<u2", "Uint32": "<u4", "Float32": "<f4"}
 
@@ -133,6 +134,24 @@ def test_a_single_step_has_no_curve():
     html = render(make_findings(objective=np.array([3.25])))
     assert "its objective is 3.25" in html
     assert 'class="chart"' not in html
+
+
+def test_the_evidence_on_the_number_of_clusters_is_drawn():
+    scores = np.array([[0.3, 0.5, 0.9, 0.85]])
+    evidence = weigh(np.array([2, 4, 8, 16]), scores, scores / 2)
+    html = render(make_findings(evidence=evidence))
+    text = " ".join(Page(html).text.split())
+    assert "The number of clusters, 8, was chosen without labels; 8 to 16" in text
+    # On a scale of ratios, 8 lies at two thirds between 2 and 16.
+    assert 'class="band" style="left: 66.67%; width: 33.33%"' in html
+    curves = re.findall(r'd="M([^"]*)"', html[html.index('class="band"') :])[:2]
+    for path, expected in zip(curves, (scores[0] / 2, scores[0]), strict=True):
+        x, y = np.array([p.split(",") for p in path.split("L")], dtype=float).T
+        np.testing.assert_allclose(x, [0, 33.33, 66.67, 100])
+        np.testing.assert_allclose(1 - y / 100, expected, atol=1e-4)  # axis: 0 to 1
+    assert 'id="evidence"' not in render(make_findings())
+    one = weigh(np.array([2]), np.zeros((1, 1)), np.zeros((1, 1)))
+    assert 'class="band"' not in render(make_findings(evidence=one))
 
 
 def test_twenty_thousand_rows_and_three_views_are_small():

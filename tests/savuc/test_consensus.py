@@ -8,15 +8,16 @@ from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.features import view_features
 from unaligned.partitions.scores import draw_halves, information, predictability
 from unaligned.savuc import consensus as module
+from unaligned.savuc.config import Settings
 from unaligned.savuc.consensus import (
     agreement,
-    cluster_points,
     cluster_view,
     consensus,
     fuse_views,
     joint_score,
     normalized_information,
 )
+from unaligned.savuc.recipes import joint_spaces
 
 
 def rng(seed=0):
@@ -89,17 +90,6 @@ def test_more_rows_than_are_worked_on(kind, monkeypatch):
     assert clustering_accuracy(y, fuse_views(views, 4, rng())) > 0.9
     labels, _ = cluster_view(kind(make_blobs(n=1000)[0][0]), 3, rng())
     assert clustering_accuracy(np.arange(1000) % 3, labels) > 0.99
-
-
-def test_points_are_clustered_on_their_own_scale(monkeypatch):
-    X, y = make_blobs(n=300, k=4, widths=(6,), spread=0.3)[0][0], np.arange(300) % 4
-    assert clustering_accuracy(y, cluster_points(X, 4, rng())) == 1
-    # A column of noise that is small here would be as large as the others by itself.
-    noisy = np.hstack([X, 1e-3 * rng().normal(size=(300, 200))])
-    assert clustering_accuracy(y, cluster_points(noisy, 4, rng())) == 1
-    monkeypatch.setattr(module, "N_ROWS", 100)
-    assert clustering_accuracy(y, cluster_points(X, 4, rng())) > 0.98
-    assert cluster_points(X[:1], 4, rng()).tolist() == [0]
 
 
 def test_beyond_fifteen_hundred_rows():
@@ -259,3 +249,15 @@ def test_partitions_that_could_not_be_scored_do_not_count(monkeypatch):
     deadline = Deadline(4, lambda: len(scored))
     fuse_views(Xs, 3, rng(), deadline=deadline)
     assert (len(scored), kept) == (4, [4])
+
+
+def test_the_ridge_is_that_of_the_fit(monkeypatch):
+    seen = []
+
+    def noting(features, ridge):
+        seen.append(ridge)
+        return joint_spaces(features, ridge)
+
+    monkeypatch.setattr(module, "joint_spaces", noting)
+    fuse_views(make_blobs()[0], 3, rng(), settings=Settings(ridge=0.5))
+    assert seen == [0.5]

@@ -112,7 +112,7 @@ def test_recipes_survive_an_eigensolver_that_gives_up(monkeypatch):
 def test_the_pool_has_a_partition_for_every_space_and_recipe():
     X, y = blobs(spread=0.3)
     features = [view_features(X), view_features(X**2)]
-    spaces = joint_spaces(features) + view_spaces(features[0])
+    spaces = joint_spaces(features, 0.03) + view_spaces(features[0])
     assert len(spaces) == 6
     pool = make_partitions(spaces, 3, rng())
     assert len(pool) == 6 * len(RECIPES)
@@ -133,7 +133,7 @@ def test_the_pool_ends_when_the_time_is_up():
 def test_joint_spaces_hold_points_side_by_side_and_sums_of_graphs():
     draw = rng()
     features = [view_features(draw.normal(size=(60, d))) for d in (4, 6)]
-    beside = joint_spaces(features)[0]
+    beside = joint_spaces(features, 0.03)[0]
     points = [of_view.plain.points for of_view in features]
     np.testing.assert_allclose(beside.points, np.hstack(points) / np.sqrt(2), rtol=1e-5)
     graphs = [neighbor_graph(of_view.plain.neighbors) for of_view in features]
@@ -148,7 +148,7 @@ def test_shared_directions_are_canonical_correlations():
         np.hstack([common, 2 * draw.normal(size=(500, 4))]) @ draw.normal(size=(5, 5))
         for _ in range(2)
     ]
-    shared = joint_spaces([view_features(X) for X in views])[3].points
+    shared = joint_spaces([view_features(X) for X in views], 0.03)[3].points
     scores = CCA(1).fit(*views).transform(*views)
     mean = scores[0][:, 0] + scores[1][:, 0]
     correlation = np.corrcoef(shared[:, 0], np.sign(mean))[0, 1]
@@ -164,7 +164,7 @@ def test_sparse_views_have_spaces_too():
 def test_merging_gains_most_modularity_at_every_step():
     space = space_of_points(rng().normal(size=(60, 4)))
     many, draws = 12, rng(3)
-    start = kmeans(diffusion_map(space.graph, many, draws), many, draws, 3)
+    start = kmeans(diffusion_map(space, many, draws), many, draws, 3)
     assert len(np.unique(start)) == many
     graph = space.graph.toarray()
     degrees, total = graph.sum(axis=0), graph.sum()
@@ -182,3 +182,23 @@ def test_merging_gains_most_modularity_at_every_step():
         ]
         expected = max(merged, key=modularity_of)
     assert adjusted_rand_score(expected, merging(space, 6, rng(3))) == 1
+
+
+def test_a_space_computes_its_eigenvectors_once(monkeypatch):
+    calls = []
+
+    def counting(*arguments):
+        calls.append(arguments[1])
+        return leading_vectors(*arguments)
+
+    monkeypatch.setattr("unaligned.savuc.recipes.leading_vectors", counting)
+    space = space_of_points(blobs(n=120, spread=0.4)[0])
+    expected = leading_vectors(space.graph, 4, rng())
+    space.leading(12, rng())
+    found = space.leading(4, rng())
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-6)
+    np.testing.assert_allclose(abs(found[1]), abs(expected[1]), atol=1e-6)
+    for k in (6, 4, 2):
+        make_partitions([space], k, rng())
+    assert calls == [12]
+    assert space.leading(200, rng())[1].shape == (120, 120)

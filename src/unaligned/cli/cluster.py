@@ -27,6 +27,7 @@ def read_n_clusters(_: Any, __: Any, value: str) -> int | None:
 
 @click.command(epilog=EXIT_CODES)
 @click.option(
+    "--clusters",
     "--k",
     "-k",
     "n_clusters",
@@ -80,14 +81,12 @@ def cluster(
 
     def find(inputs: "Inputs", screen: "Screen") -> "Answer":
         files: dict[str, Any] = {}
-        Xs, k = inputs.Xs, n_clusters
+        Xs, k, evidence = inputs.Xs, n_clusters, None
         if k is None:
             screen.stage("Choosing the number of clusters")
-            k = int(select_n_clusters(Xs, random_state=seed, verbose=1).n_clusters)
-            screen.remarks.append(
-                f"The number of clusters, {k}, was chosen without labels; set another "
-                "with -k."
-            )
+            evidence = select_n_clusters(Xs, random_state=seed, verbose=1)
+            k = evidence.n_clusters
+            screen.remarks.append(f"{evidence.sentence()} Set another with -k.")
         if centre:
             Xs, means = _centred(Xs)
             files["column_means.npz"] = partial(_save_arrays, means)
@@ -95,13 +94,22 @@ def cluster(
         model = estimator_named(method)(k, random_state=seed, verbose=1, **settings)
         model.fit(Xs, aligned=inputs.data.aligned)
         model.set_params(verbose=0)
+        model.clusters_evidence_ = evidence  # for the model and the report
         if not model.converged_:
             screen.remarks.append(
                 f"{method} stopped after {model.n_iter_} iterations without "
                 "converging; in Python, max_iter lets it go on."
             )
         files["clusters.model"] = model.save
-        told = {"n_clusters": k, "n_clusters_chosen": n_clusters is None, "seed": seed}
+        told: dict[str, Any] = {
+            "n_clusters": k,
+            "n_clusters_chosen": n_clusters is None,
+            "seed": seed,
+        }
+        if evidence is not None:
+            told["n_clusters_interval"] = list(evidence.interval)
+            told["n_clusters_alternatives"] = list(evidence.alternatives)
+            told["n_clusters_flat"] = evidence.flat
         told |= {"centred": centre, "converged": bool(model.converged_)}
         return Answer(model, settings | told, files)
 

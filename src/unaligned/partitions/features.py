@@ -20,6 +20,7 @@ __all__ = [
     "Features",
     "Projection",
     "ViewFeatures",
+    "most_neighbors",
     "nearest_rows",
     "view_features",
 ]
@@ -72,12 +73,27 @@ class ViewFeatures(NamedTuple):
     standard: Features
 
 
-def view_features(X: Any) -> ViewFeatures:
+def most_neighbors(n_rows: int, n_clusters: int) -> int:
+    """How many neighbours to look at: half as many as a mean cluster has rows, or 15.
+
+    Most neighbours are then of a row's own cluster, also where that is a small one.
+
+    Examples
+    --------
+    >>> most_neighbors(400, 40), most_neighbors(400, 4), most_neighbors(10, 5)
+    (5, 15, 2)
+    """
+    return min(N_NEIGHBORS, max(n_rows // (2 * n_clusters), 2))
+
+
+def view_features(X: Any, most: int = N_NEIGHBORS) -> ViewFeatures:
     """Compute the features of a view of two or more rows.
 
     Parameters
     ----------
     X : ndarray or CSR array of shape (n, d)
+    most : int, default=15
+        Neighbours of a row, at most.
 
     Examples
     --------
@@ -93,8 +109,8 @@ def view_features(X: Any) -> ViewFeatures:
     scale = np.where(deviation > 0, deviation, np.inf)
     nothing, ones = np.zeros(X.shape[1]), np.ones(X.shape[1])
     return ViewFeatures(
-        _features(X, Projection(nothing, ones, nothing)),
-        _features(shares, Projection(mean, scale, nothing, counts)),
+        _features(X, Projection(nothing, ones, nothing), most),
+        _features(shares, Projection(mean, scale, nothing, counts), most),
     )
 
 
@@ -122,12 +138,12 @@ def as_floats(X: Any) -> Any:
     return X.astype(np.float64) if sparse.issparse(X) else np.asarray(X, np.float64)
 
 
-def _features(X: Any, projection: Projection) -> Features:
+def _features(X: Any, projection: Projection, most: int) -> Features:
     """Fill in the directions of a projection, and project the rows it is found from."""
     directions = _singular_directions(X, projection.mean, projection.scale)
     points = projection._replace(directions=directions, counts=False).project(X)
     projection = projection._replace(directions=directions)
-    return Features(projection, points, nearest_rows(points))
+    return Features(projection, points, nearest_rows(points, most))
 
 
 def _singular_directions(X: Any, mean: Array, scale: Array) -> Array:
@@ -185,8 +201,10 @@ def leading(gram: Array, wanted: int) -> tuple[Array, Array]:
     return values[::-1][:kept], vectors[:, ::-1][:, :kept]
 
 
-def nearest_rows(points: Array) -> Labels:
+def nearest_rows(points: Array, most: int = N_NEIGHBORS) -> Labels:
     """For every row of unit length, the nearest other rows: 15, of few rows √n.
+
+    Or fewer, if ``most`` is less.
 
     Examples
     --------
@@ -195,7 +213,7 @@ def nearest_rows(points: Array) -> Labels:
     array([1, 0, 1])
     """
     n = len(points)
-    wanted = min(N_NEIGHBORS, isqrt(n))
+    wanted = min(most, isqrt(n))
     found, _ = top_products(points, points, wanted + 1)
     # Among many equal rows a row may miss itself: then its last neighbour goes.
     own = found == np.arange(n)[:, None]

@@ -130,6 +130,8 @@ class PAVuC(NewRowsMixin, ViewClusterer):
         Value of Eq. 7 after every iteration.
     n_clusters_ : int
         Number of clusters that was asked for or chosen.
+    clusters_evidence_ : ClusterEvidence or None
+        What an automatic choice rests on, as in `unaligned.SAVuC`.
     n_iter_ : int
     converged_ : bool
     n_views_ : int

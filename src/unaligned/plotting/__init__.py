@@ -5,11 +5,13 @@ again, and ``ax_`` and ``figure_`` hold what was drawn on. They need matplotlib,
 is imported when something is drawn.
 """
 
+from unaligned.plotting.evidence import ClusterEvidenceDisplay
 from unaligned.plotting.fits import ConvergenceDisplay, WeightsDisplay
 from unaligned.plotting.maps import AlignmentDisplay, EmbeddingDisplay
 
 __all__ = [
     "AlignmentDisplay",
+    "ClusterEvidenceDisplay",
     "ConvergenceDisplay",
     "EmbeddingDisplay",
     "WeightsDisplay",

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unaligned.plotting.axes import get_axes
 
-__all__ = ["ConvergenceDisplay", "WeightsDisplay"]
+__all__ = ["ConvergenceDisplay", "WeightsDisplay", "fitted_attribute"]
 
 Array = NDArray[Any]
 
@@ -60,7 +60,7 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        objective = _fitted(estimator, "objective_", "objective")
+        objective = fitted_attribute(estimator, "objective_", "objective")
         name = type(estimator).__name__ if name is None else name
         return cls(objective, name=name).plot(ax, **kwargs)
 
@@ -130,7 +130,7 @@ class WeightsDisplay:
         -------
         WeightsDisplay
         """
-        weights = _fitted(estimator, "view_weights_", "weights for its views")
+        weights = fitted_attribute(estimator, "view_weights_", "weights for its views")
         names = estimator.alignment_.view_names
         return cls(weights, names, template=estimator.template_).plot(ax, **kwargs)
 
@@ -161,7 +161,7 @@ class WeightsDisplay:
         return self
 
 
-def _fitted(estimator: Any, attribute: str, what: str) -> Any:
+def fitted_attribute(estimator: Any, attribute: str, what: str) -> Any:
     """Get a fitted attribute that not all methods have."""
     check_is_fitted(estimator, "alignment_")
     if not hasattr(estimator, attribute):

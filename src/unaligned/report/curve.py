@@ -1,11 +1,13 @@
-"""Curve: the objective over the iterations, as a path in a unit square."""
+"""Curves as paths in a unit square: an objective, evidence on numbers of clusters."""
 
 from dataclasses import dataclass
+from math import log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Curve", "Tick", "draw_curve"]
+__all__ = ["Curve", "EvidenceCurve", "Tick", "draw_curve", "draw_evidence"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,18 @@ class Curve:
     path: str
     across: list[Tick]
     up: list[Tick]
+
+
+@dataclass(frozen=True)
+class EvidenceCurve(Curve):
+    """A curve over numbers of clusters, with those that may be right."""
+
+    second: str
+    """Path of the agreement of recipes, on the same axes."""
+    low: float
+    """Where the interval begins, in percent of the axis."""
+    width: float
+    chosen: float
 
 
 def draw_curve(values: NDArray[np.float64]) -> Curve:
@@ -47,23 +61,55 @@ def draw_curve(values: NDArray[np.float64]) -> Curve:
     ['0', '1', '2', '3', '4']
     """
     n = len(values)
-    up = round_steps(float(values.min()), float(values.max()), 4)
-    low, high = min(up[0], values.min()), max(up[-1], values.max())
-    x = 100 * np.arange(n) / (n - 1)
-    y = 100 * (high - values) / ((high - low) or 1)
-    points = [f"{a:.2f},{b:.2f}" for a, b in zip(x, y, strict=True)]
+    (path,), up = _draw(100 * np.arange(n) / (n - 1), values[None])
     across = [1.0]  # iterations begin at one, wherever the round numbers do
     across += [
         s for s in round_steps(1, n, 5) if n / 8 < s <= n and s % 1 == 0 and s > 1
     ]
-    return Curve(
-        "M" + "L".join(points),
-        [Tick(100 * (step - 1) / (n - 1), f"{step:.0f}") for step in across],
-        [
-            Tick(100 * (step - low) / ((high - low) or 1), text)
-            for step, text in zip(up, _texts(up), strict=True)
-        ],
-    )
+    ticks = [Tick(100 * (step - 1) / (n - 1), f"{step:.0f}") for step in across]
+    return Curve(path, ticks, up)
+
+
+def draw_evidence(evidence: Any) -> EvidenceCurve:
+    """Draw the scores of numbers of clusters, equal ratios being equal steps.
+
+    Parameters
+    ----------
+    evidence : ClusterEvidence with two or more candidates
+
+    Returns
+    -------
+    EvidenceCurve
+    """
+    first, last = (int(evidence.candidates[end]) for end in (0, -1))
+
+    def place(number: Any) -> Any:
+        return 100 * np.log(np.divide(number, first)) / log(last / first)
+
+    both = np.stack([evidence.scores, evidence.agreement.mean(axis=0)])
+    (path, second), up = _draw(place(evidence.candidates), both)
+    rounds = [r * 10**p for p in range(7) for r in (1, 2, 5)]
+    across = [Tick(float(place(r)), f"{r:,}") for r in rounds if first <= r <= last]
+    low, high = map(float, place(evidence.interval))
+    chosen = float(place(evidence.n_clusters))
+    return EvidenceCurve(path, across, up, second, low, high - low, chosen)
+
+
+def _draw(
+    x: NDArray[np.float64], curves: NDArray[np.float64]
+) -> tuple[list[str], list[Tick]]:
+    """Draw curves over places in percent, and the marks of their height."""
+    up = round_steps(float(curves.min()), float(curves.max()), 4)
+    low, high = min(up[0], curves.min()), max(up[-1], curves.max())
+    paths = []
+    for y in 100 * (high - curves) / ((high - low) or 1):
+        points = [f"{a:.2f},{b:.2f}" for a, b in zip(x, y, strict=True)]
+        paths.append("M" + "L".join(points))
+    ticks = [
+        Tick(100 * (step - low) / ((high - low) or 1), text)
+        for step, text in zip(up, _texts(up), strict=True)
+    ]
+    return paths, ticks
 
 
 def round_steps(low: float, high: float, about: int) -> list[float]:

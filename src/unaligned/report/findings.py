@@ -11,6 +11,7 @@ from unaligned.alignment import Alignment
 from unaligned.preparation.notes import Prepared
 from unaligned.report.clusters import ViewClusters
 from unaligned.report.rows import Column
+from unaligned.selection.evidence import ClusterEvidence
 
 __all__ = ["Findings", "Parameter", "ViewFindings"]
 
@@ -106,6 +107,8 @@ class Findings:
     """Known pairs that the data contradict, by two views."""
     effort: str | None = None
     """How hard the correspondence was searched for; None where nobody says it."""
+    evidence: ClusterEvidence | None = None
+    """On the number of clusters; None where it was given."""
 
     @property
     def n_clusters(self) -> int:

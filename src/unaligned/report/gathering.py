@@ -129,6 +129,7 @@ def gather(
         citation=getattr(found, "citation", None),
         apart=alignment.others,
         suspects=alignment.suspects,
+        evidence=getattr(found, "clusters_evidence_", None),
         effort=_effort(found) if effort is None else effort,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from unaligned.alignment_text import percent
 from unaligned.preparation.notes import names_of
-from unaligned.report.curve import draw_curve
+from unaligned.report.curve import draw_curve, draw_evidence
 from unaligned.report.findings import Findings
 from unaligned.report.next_step import next_step
 from unaligned.report.payload import to_json
@@ -78,6 +78,7 @@ def render(findings: Findings, title: str | None = None) -> str:
         unmatched=lambda view: [view.row_name(row) for row in view.unmatched],
         largest_weight=max((view.weight or 0 for view in findings.views), default=0),
         curve=_curve(findings),
+        evidence_curve=_evidence_curve(findings),
         # Ours, or escaped already.
         style=Markup(_part("report.css")),
         script=Markup(script),
@@ -111,3 +112,10 @@ def _curve(findings: Findings) -> Any:
     if objective is None or len(objective) < 2:
         return None
     return draw_curve(np.asarray(objective, dtype=np.float64))
+
+
+def _evidence_curve(findings: Findings) -> Any:
+    evidence = findings.evidence
+    if evidence is None or len(evidence.candidates) < 2:
+        return None
+    return draw_evidence(evidence)

@@ -14,19 +14,23 @@ from scipy.spatial.distance import squareform
 from threadpoolctl import threadpool_limits
 
 from unaligned.deadline import NEVER, Deadline
-from unaligned.partitions.features import ViewFeatures, view_features
+from unaligned.partitions.features import (
+    ViewFeatures,
+    most_neighbors,
+    view_features,
+)
 from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
 from unaligned.partitions.scores import draw_halves, information, predictability
+from unaligned.savuc.config import NORMAL, Settings
 from unaligned.savuc.recipes import (
     N_STARTS,
     joint_spaces,
     make_partitions,
-    space_of_points,
     view_spaces,
 )
 
-__all__ = ["cluster_points", "cluster_view", "fuse_views"]
+__all__ = ["cluster_view", "fuse_views"]
 
 Array = NDArray[Any]
 Labels = NDArray[np.intp]
@@ -67,43 +71,12 @@ def cluster_view(
     if n_clusters <= 1:
         return np.zeros(n, dtype=np.intp), 0.0
     drawn = _draw_rows(n, n_clusters, rng)
-    features = view_features(X[drawn])
+    features = view_features(X[drawn], most_neighbors(len(drawn), n_clusters))
     pool = make_partitions(view_spaces(features), n_clusters, rng, deadline)
     labels = pool[int(np.argmax(agreement(pool, n_clusters)))]
     half = draw_halves(len(drawn), rng)
     quality = predictability(features, labels, n_clusters, half)
     return _extend([X], [np.arange(n)], [features], drawn, labels), quality
-
-
-@threadpool_limits.wrap(limits=1)
-def cluster_points(
-    points: Array, n_clusters: int, rng: np.random.RandomState
-) -> Labels:
-    """Cluster rows of joint coordinates, whose columns have the right scale already.
-
-    As `cluster_view`, but on that scale alone.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    n_clusters : int
-    rng : RandomState
-
-    Returns
-    -------
-    labels : ndarray of shape (n,)
-    """
-    n = len(points)
-    n_clusters = min(n_clusters, n)
-    if n_clusters <= 1:
-        return np.zeros(n, dtype=np.intp)
-    drawn = _draw_rows(n, n_clusters, rng)
-    pool = make_partitions([space_of_points(points[drawn])], n_clusters, rng)
-    labels = pool[int(np.argmax(agreement(pool, n_clusters)))]
-    if len(drawn) == n:
-        return labels
-    features = [view_features(points[drawn])]
-    return _extend([points], [np.arange(n)], features, drawn, labels)
 
 
 @threadpool_limits.wrap(limits=1)
@@ -113,6 +86,7 @@ def fuse_views(
     rng: np.random.RandomState,
     rows: list[Labels] | None = None,
     deadline: Deadline = NEVER,
+    settings: Settings = NORMAL,
 ) -> Labels:
     """Cluster rows that are aligned across views.
 
@@ -125,6 +99,8 @@ def fuse_views(
         Row of every object in each view. Default: row r is the same object in all.
     deadline : Deadline
         After which no further partition is made or scored.
+    settings : Settings, optional
+        Of the fit, for the ridge of directions that views share.
 
     Returns
     -------
@@ -139,8 +115,11 @@ def fuse_views(
     if n_clusters <= 1:
         return np.zeros(n, dtype=np.intp)
     drawn = _draw_rows(n, n_clusters, rng)
-    features = [view_features(X[at[drawn]]) for X, at in zip(views, rows, strict=True)]
-    spaces = joint_spaces(features)
+    most = most_neighbors(len(drawn), n_clusters)
+    features = [
+        view_features(X[at[drawn]], most) for X, at in zip(views, rows, strict=True)
+    ]
+    spaces = joint_spaces(features, settings.ridge)
     spaces += [space for of_view in features for space in view_spaces(of_view)]
     pool = make_partitions(spaces, n_clusters, rng, deadline.part(1, of=2))
     half = draw_halves(len(drawn), rng)

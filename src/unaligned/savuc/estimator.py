@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT, Milestone
-from unaligned.deadline import Deadline, TimeIsUp
+from unaligned.deadline import NEVER, Deadline, TimeIsUp
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
 from unaligned.partitions.labeller import fit_labeller
@@ -120,6 +120,9 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         The template's rows in the space that the fused views share.
     n_clusters_ : int
         Number of clusters that was asked for or chosen.
+    clusters_evidence_ : ClusterEvidence or None
+        What an automatic choice rests on: interval, alternatives, and whether the
+        evidence is flat. None where the number was given.
     n_views_, n_features_per_view_, view_names_in_, n_features_in_
         What was fitted.
 
@@ -187,13 +190,11 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         self._deadline = Deadline(self.time_limit)
         return super()._set_out(*arguments)
 
-    def _count_clusters(self, views: Views, rng: np.random.RandomState) -> int:
-        if self.n_clusters != "auto":
-            return int(self.n_clusters)
-        from unaligned.selection.n_clusters import choose_n_clusters
-
+    def _count_clusters(
+        self, views: Views, rng: np.random.RandomState, deadline: Deadline = NEVER
+    ) -> tuple[int, Any]:
         until = self._deadline.at(TIME_FOR["number of clusters"])
-        return choose_n_clusters(views, rng, self.verbose, until)
+        return super()._count_clusters(views, rng, until)
 
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
@@ -236,7 +237,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     ) -> State:
         """Label aligned views, and find the space that they share."""
         views, pairs, bridge = problem.views, problem.pairs, None
-        label_all = partial(label_views, views, pairs)
+        label_all = partial(label_views, views, pairs, settings=problem.settings)
         wanted, until = self.n_clusters_, deadline.at(TIME_FOR["labels"])
         try:
             if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
@@ -244,10 +245,12 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
                 known = pairs.with_found(alignment)
                 bridge = fit_bridge(geometries, known, rng, deadline=before)
                 alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
-            labelled = label_all(alignment, bridge, wanted, draw, until)
+            labelled = label_all(
+                alignment, bridge, wanted, draw, until, problem.settings
+            )
         except TimeIsUp:  # for a bridge: views that are not matched stand alone
             bridge = None
-            labelled = label_all(alignment, None, wanted, draw, until)
+            labelled = label_all(alignment, None, wanted, draw, deadline=until)
         alignment = labelled.alignment
         matched, template = tuple(alignment.matched()), alignment.template
         ridge = problem.settings.ridge

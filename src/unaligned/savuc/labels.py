@@ -15,6 +15,7 @@ from unaligned.partitions.labeller import fit_labeller
 from unaligned.savuc.align import only_known
 from unaligned.savuc.bridge import Bridge
 from unaligned.savuc.bridge_clusters import cluster_linked
+from unaligned.savuc.config import NORMAL, Settings
 from unaligned.savuc.consensus import cluster_view, fuse_views
 from unaligned.views import Views
 
@@ -44,6 +45,7 @@ def label_views(
     n_clusters: int,
     rng: np.random.RandomState,
     deadline: Deadline = NEVER,
+    settings: Settings = NORMAL,
 ) -> Labelled:
     """Label every row of every view.
 
@@ -73,7 +75,9 @@ def label_views(
         together = clustered_together(group, members, n_clusters)
         if len(together) > 1:
             until = deadline.part(len(together), of=len(views) - len(labels))
-            labels |= label_together(views, group, together, n_clusters, rng, until)
+            labels |= label_together(
+                views, group, together, n_clusters, rng, until, settings
+            )
         for i in members:
             if i not in labels and len(members) > 1:
                 own, _ = cluster_alone(i)
@@ -186,12 +190,13 @@ def label_together(
     n_clusters: int,
     rng: np.random.RandomState,
     deadline: Deadline = NEVER,
+    settings: Settings = NORMAL,
 ) -> dict[int, Labels]:
     """Label views as one where rows are matched, by likeness elsewhere."""
     complete = np.all([has_partner(alignment, i) for i in together], axis=0)
     rows = [alignment.permutations[i][complete] for i in together]
     arrays = [views.arrays[i] for i in together]
-    fused = fuse_views(arrays, n_clusters, rng, rows, deadline)
+    fused = fuse_views(arrays, n_clusters, rng, rows, deadline, settings)
     labels = {}
     for i, X, matched in zip(together, arrays, rows, strict=True):
         found = np.empty(X.shape[0], dtype=np.intp)

@@ -5,8 +5,9 @@ None of the recipes is best on all data; `consensus` chooses among what they mak
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,8 @@ from scipy.spatial.distance import squareform
 
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.scaling import unit_rows
-from unaligned.partitions.features import ViewFeatures, nearest_rows
+from unaligned.partitions.features import N_NEIGHBORS, ViewFeatures, nearest_rows
 from unaligned.partitions.kmeans import kmeans
-from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import whiten
 from unaligned.savuc.shared_space import shared_directions
 
@@ -42,11 +42,35 @@ N_STARTS = 3  # of k-means; with ten, partitions are no better
 DIFFUSION_TIME = 3  # steps of the random walk; 2 and 4 are as good, 1 and 8 worse
 
 
-class Space(NamedTuple):
-    """Rows at unit length, and the graph of their nearest neighbours."""
+class Space:
+    """Rows at unit length, and the graph of their nearest neighbours.
 
-    points: Array
-    graph: Any
+    Its tree and its eigenvectors are computed once: partitions into several numbers of
+    clusters share them, best from the largest number to the smallest.
+    """
+
+    def __init__(self, points: Array, graph: Any) -> None:
+        self.points = points
+        self.graph = graph
+        self._leading: tuple[Array, Array] | None = None
+
+    @cached_property
+    def tree(self) -> Array:
+        """Ward's tree of the points."""
+        points = self.points.astype(np.float64)
+        squares = np.einsum("jd,jd->j", points, points)
+        distances = squares + squares[:, None] - 2 * points @ points.T
+        distances = np.maximum(distances, 0) ** 0.5
+        np.fill_diagonal(distances, 0)
+        return np.asarray(linkage(squareform(distances, checks=False), "ward"))
+
+    def leading(self, wanted: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+        """Leading eigenvalues and eigenvectors, see `leading_vectors`."""
+        wanted = min(wanted, self.graph.shape[0])
+        if self._leading is None or len(self._leading[0]) < wanted:
+            self._leading = leading_vectors(self.graph, wanted, rng)
+        values, vectors = self._leading
+        return values[:wanted], vectors[:, :wanted]
 
 
 Recipe = Callable[[Space, int, np.random.RandomState], Labels]
@@ -59,12 +83,8 @@ def k_means(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels
 
 def ward(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
     """Ward's tree of the points, cut where it has as many branches as clusters."""
-    points = space.points.astype(np.float64)
-    squares = np.einsum("jd,jd->j", points, points)
-    distances = np.maximum(squares + squares[:, None] - 2 * points @ points.T, 0) ** 0.5
-    np.fill_diagonal(distances, 0)
-    tree = linkage(squareform(distances, checks=False), "ward")
-    return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, dtype=np.intp)
+    labels = fcluster(space.tree, n_clusters, "maxclust") - 1
+    return np.asarray(labels, dtype=np.intp)
 
 
 def diffusion(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
@@ -74,13 +94,13 @@ def diffusion(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labe
     there are clusters; weights keep the further ones from mattering as much.
     """
     n_vectors = n_clusters + max(n_clusters // 2, 1)
-    embedded = diffusion_map(space.graph, n_vectors, rng)
+    embedded = diffusion_map(space, n_vectors, rng)
     return kmeans(embedded, n_clusters, rng, N_STARTS)
 
 
-def diffusion_map(graph: Any, n_vectors: int, rng: np.random.RandomState) -> Array:
+def diffusion_map(space: Space, n_vectors: int, rng: np.random.RandomState) -> Array:
     """Eigenvectors of the graph, weighted by λᵗ, rows at unit length."""
-    values, vectors = leading_vectors(graph, min(n_vectors, graph.shape[0]), rng)
+    values, vectors = space.leading(n_vectors, rng)
     return unit_rows(vectors * np.maximum(values, 0) ** DIFFUSION_TIME)
 
 
@@ -90,7 +110,7 @@ def merging(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels
     Where classes differ in size it splits large ones less than k-means does.
     """
     n_many = min(2 * n_clusters, len(space.points))
-    many = kmeans(diffusion_map(space.graph, n_many, rng), n_many, rng, N_STARTS)
+    many = kmeans(diffusion_map(space, n_many, rng), n_many, rng, N_STARTS)
     members = np.eye(n_many)[:, np.unique(many)][many]
     edges = members.T @ (space.graph @ members)
     edges /= edges.sum()
@@ -136,29 +156,30 @@ def view_spaces(features: ViewFeatures) -> list[Space]:
     return [Space(scale.points, neighbor_graph(scale.neighbors)) for scale in features]
 
 
-def space_of_points(points: Array) -> Space:
-    """Space of rows of any length."""
+def space_of_points(points: Array, most: int = N_NEIGHBORS) -> Space:
+    """Space of rows of any length, with so many neighbours at most."""
     points = np.asarray(unit_rows(points), dtype=np.float32)
-    return Space(points, neighbor_graph(nearest_rows(points)))
+    return Space(points, neighbor_graph(nearest_rows(points, most)))
 
 
-def joint_spaces(features: list[ViewFeatures]) -> list[Space]:
+def joint_spaces(features: list[ViewFeatures], ridge: float) -> list[Space]:
     """Four spaces of all views together: on both scales, two kinds.
 
     Points side by side, with the sum of the views' graphs; and coordinates along the
     directions that views share (generalised canonical correlations), with the sum of
-    the graphs of what each view adds to them.
+    the graphs of what each view adds to them. ``ridge`` is a share of the mean variance
+    that is added to every variance before points are whitened.
     """
-    spaces = []
+    spaces, n_near = [], features[0].plain.neighbors.shape[1]
     for scales in zip(*features, strict=True):
         side_by_side = unit_rows(np.hstack([scale.points for scale in scales]))
         graphs = [neighbor_graph(scale.neighbors) for scale in scales]
         spaces.append(Space(side_by_side, sum(graphs)))
         centred = [scale.points - scale.points.mean(axis=0) for scale in scales]
-        whitened = [whiten(rows, Settings().ridge) for rows in centred]
+        whitened = [whiten(rows, ridge) for rows in centred]
         shared = shared_directions(whitened)
         parts = [
-            space_of_points(rows @ (directions * shared.weights))
+            space_of_points(rows @ (directions * shared.weights), n_near)
             for rows, directions in zip(whitened, shared.of_views, strict=True)
         ]
         common = unit_rows(shared.common * shared.weights).astype(np.float32)

@@ -1,37 +1,36 @@
 """The number of clusters, from the views alone.
 
-With the right number, clusters can be told from what they were not made of. With too
-many, neighbours are in different clusters by accident. Agreement is corrected for
-chance, so that it can be compared over numbers of clusters. Of clear clusters that are
-joined, the whole is as clear as they are: among equals the largest number is right.
+Two scores of partitions can be compared over numbers of clusters. Modularity: are the
+neighbours of a row in its own cluster, beyond what sizes of clusters let expect?
+Agreement: recipes that cluster in different ways find the same clusters where they are
+there to be found, and each its own where a number is forced on the data.
 """
 
 from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import adjusted_mutual_info_score
-from sklearn.utils import Bunch, check_random_state
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from unaligned.deadline import NEVER, Deadline
 from unaligned.partitions.features import ViewFeatures, view_features
-from unaligned.partitions.kmeans import kmeans
-from unaligned.partitions.scores import WEIGHTS, draw_halves, predictions
+from unaligned.partitions.scores import modularity
 from unaligned.progress import say
+from unaligned.savuc.consensus import agreement
+from unaligned.savuc.recipes import make_partitions, view_spaces
+from unaligned.selection.evidence import ClusterEvidence, weigh
 from unaligned.views import Views, check_views, label
 
 __all__ = ["choose_n_clusters", "select_n_clusters"]
 
 Labels = NDArray[np.intp]
 
-N_ROWS = 1000  # rows of a view that are scored
-N_DRAWS = 2  # rounds with other seeds and halves, averaged
-N_STARTS = 3  # of k-means
-ROWS_PER_CLUSTER = 10  # a cluster of fewer rows cannot be told from its neighbours
-MOST_CLUSTERS = 50  # tried where nobody says how many
-TIE = 0.01  # scores that are no worse count as equally good
+N_ROWS = 1000  # rows of a view that are clustered, or more for larger numbers
+ROWS_PER_CLUSTER = 5  # of fewer rows, clusters are accidents
 GROWTH = 1.15  # from one number that is tried to the next, once they are large
 
 
@@ -41,38 +40,38 @@ def select_n_clusters(
     *,
     random_state: Any = 0,
     verbose: int = 0,
-) -> Bunch:
+) -> ClusterEvidence:
     """Choose the number of clusters without labels.
 
-    For every number, k-means clusters of each view are made and predicted back, from
-    the neighbours of each row and by a linear discriminant that did not see it. The
-    view that is predicted best at any number decides: by the largest number at which it
-    is predicted as well as at its best.
+    For every number, each view is clustered by the recipes of `unaligned.SAVuC` on two
+    scales, and the partition taken that agrees most with the others. The number is
+    chosen whose partitions have the best modularity in the graph of nearest neighbours,
+    in the mean over views. How far the recipes agree beyond chance (the mean adjusted
+    Rand index of two partitions) is a second opinion on what may be right.
 
     Parameters
     ----------
     Xs : list, tuple or dict of 2-D arrays, MuData, or one 2-D array
         The views, samples × features. Of those with more than 1,000 rows, 1,000 are
-        drawn. What corresponds to what does not matter.
+        drawn, or five for each of the largest number of clusters. What corresponds to
+        what does not matter.
     k_range : iterable of int, default=None
-        Numbers to try. None: 2 to 50 in growing steps, at most one per ten rows.
+        Numbers to try. None: 2 to 200 in growing steps, at most one per five rows.
     random_state : int, RandomState instance or None, default=0
     verbose : int, default=0
         Whether to print a line per view.
 
     Returns
     -------
-    Bunch
-        ``n_clusters``, the number chosen; ``candidates``, those tried; ``scores``, how
-        well the clusters of the view that decided were predicted at each, 0 being
-        chance and 1 perfect; ``view``, which view that was; and ``view_scores``, the
-        scores of every view, of shape (n_views, n_candidates).
+    ClusterEvidence
+        ``n_clusters``, the number chosen; ``interval``, numbers that may be right;
+        ``alternatives``, other peaks; ``flat``, whether no number stands out; and
+        ``candidates``, ``modularity`` and ``agreement``, what they rest on.
 
     Notes
     -----
-    Data often have structure on several scales, and the coarsest is the clearest. Look
-    at ``scores`` before you believe ``n_clusters``: several high values are several
-    good answers, and a flat curve is none.
+    Data often have groups of groups. Look at ``interval`` and ``alternatives`` before
+    you believe ``n_clusters``, and do not believe it where ``flat`` is true.
 
     Examples
     --------
@@ -98,12 +97,13 @@ def choose_n_clusters(
     rng: np.random.RandomState,
     verbose: int = 0,
     deadline: Deadline = NEVER,
-) -> int:
+) -> ClusterEvidence:
     """Choose the number of clusters of views that have come through the door."""
     candidates = numbers_to_try(min(views.n_rows))
     if len(candidates) == 1:  # too few rows to compare
-        return int(candidates[0])
-    return int(_select(views, candidates, rng, verbose, deadline).n_clusters)
+        nothing = np.zeros((len(views), 1))
+        return weigh(candidates, nothing, nothing)
+    return _select(views, candidates, rng, verbose, deadline)
 
 
 def _check_range(k_range: Iterable[int] | None, n_rows: int) -> Labels:
@@ -122,7 +122,7 @@ def numbers_to_try(n_rows: int) -> Labels:
     """List numbers of clusters in growing steps, as far as there are rows for them."""
     if n_rows < 2:
         return np.array([1])
-    most = max(2, min(MOST_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
+    most = max(2, min(n_rows, N_ROWS) // ROWS_PER_CLUSTER)
     numbers = [2]
     while (following := max(numbers[-1] + 1, int(GROWTH * numbers[-1]))) <= most:
         numbers.append(following)
@@ -136,48 +136,48 @@ def _select(
     rng: np.random.RandomState,
     verbose: int,
     deadline: Deadline = NEVER,
-) -> Bunch:
-    scores = np.zeros((len(views), len(candidates)))
+) -> ClusterEvidence:
+    most = max(N_ROWS, ROWS_PER_CLUSTER * int(candidates[-1]))
+    modularities, agreements = [], []
     for i, X in enumerate(views.arrays):
         if i and deadline.over():  # the others have no say
             break
-        features = view_features(X[_draw_rows(X.shape[0], rng)])
-        for at, n_clusters in enumerate(candidates):
-            scores[i, at] = np.mean(
-                [clarity(features, int(n_clusters), rng) for _ in range(N_DRAWS)]
-            )
+        features = view_features(X[_draw_rows(X.shape[0], most, rng)])
+        found, agreed = score_numbers(features, candidates, rng)
+        modularities.append(found)
+        agreements.append(agreed)
         if verbose:
-            tried = zip(candidates, scores[i], strict=True)
-            listed = ", ".join(f"{k}: {score:.3f}" for k, score in tried)
-            say(f"[n_clusters] {label(views.names[i])}, score by number: {listed}")
-    view = int(np.argmax(scores.max(axis=1)))
-    good = scores[view] >= scores[view].max() - TIE
-    return Bunch(
-        n_clusters=int(candidates[good][-1]),
-        candidates=candidates,
-        scores=scores[view],
-        view=view,
-        view_scores=scores,
-    )
+            best = candidates[np.argmax(found)]
+            say(
+                f"[n_clusters] {label(views.names[i])}: {best} clusters are best, with "
+                f"a modularity of {found.max():.3f}"
+            )
+    return weigh(candidates, np.array(modularities), np.array(agreements))
 
 
-def _draw_rows(n_rows: int, rng: np.random.RandomState) -> Labels:
-    if n_rows <= N_ROWS:
+def _draw_rows(n_rows: int, most: int, rng: np.random.RandomState) -> Labels:
+    if n_rows <= most:
         return np.arange(n_rows)
-    return np.sort(rng.choice(n_rows, N_ROWS, replace=False))
+    return np.sort(rng.choice(n_rows, most, replace=False))
 
 
-def clarity(
-    features: ViewFeatures, n_clusters: int, rng: np.random.RandomState
-) -> float:
-    """How well k-means clusters of a view are predicted from it, beyond chance."""
-    half = draw_halves(len(features.plain.points), rng)
-    found = []
-    for scale in features:
-        labels = kmeans(scale.points, n_clusters, rng, N_STARTS)
-        if len(np.unique(labels)) < n_clusters:
-            return 0.0  # there are not as many different rows
-        predicted = predictions(features, labels, n_clusters, half)
-        agreement = [adjusted_mutual_info_score(labels, other) for other in predicted]
-        found.append(np.dot(WEIGHTS, agreement))
-    return float(np.mean(found))
+def score_numbers(
+    features: ViewFeatures, candidates: Labels, rng: np.random.RandomState
+) -> NDArray[np.float64]:
+    """Score every number of clusters of a view by modularity and by agreement."""
+    spaces = view_spaces(features)
+    distinct = len(np.unique(features.plain.points, axis=0))
+    scores = np.zeros((2, len(candidates)))
+    # From the largest number on, whose eigenvectors hold those of all others.
+    for at in np.flatnonzero(candidates <= distinct)[::-1]:
+        k = int(candidates[at])
+        pool = make_partitions(spaces, k, rng)
+        labels = pool[int(np.argmax(agreement(pool, k)))]
+        in_graphs = [modularity(scale.neighbors, labels, k) for scale in features]
+        scores[:, at] = np.mean(in_graphs), mean_agreement(pool)
+    return scores
+
+
+def mean_agreement(pool: list[Labels]) -> float:
+    """Mean adjusted Rand index of two of the partitions."""
+    return float(np.mean([adjusted_rand_score(*two) for two in combinations(pool, 2)]))
