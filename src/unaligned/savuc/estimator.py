@@ -245,9 +245,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
                 known = pairs.with_found(alignment)
                 bridge = fit_bridge(geometries, known, rng, deadline=before)
                 alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
-            labelled = label_all(
-                alignment, bridge, wanted, draw, until, problem.settings
-            )
+            labelled = label_all(alignment, bridge, wanted, draw, deadline=until)
         except TimeIsUp:  # for a bridge: views that are not matched stand alone
             bridge = None
             labelled = label_all(alignment, None, wanted, draw, deadline=until)
