@@ -11,6 +11,7 @@ from typing import Any
 from unaligned.benchmark import figures, scaling, tables
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.columns import Column, Spread, Table, Value, show
+from unaligned.benchmark.pictures import INK, Picture
 from unaligned.benchmark.summary import RULES
 from unaligned.benchmark.verdict import verdict_tables
 
@@ -51,7 +52,7 @@ class Section:
     title: str
     intro: str
     tables: list[Table]
-    pictures: list[figures.Picture]
+    pictures: list[Picture]
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Artefact:
     title: str
     intro: str
     tables: Callable[[Results], list[Table]] = lambda results: []
-    pictures: Callable[[Results], list[figures.Picture]] = lambda results: []
+    pictures: Callable[[Results], list[Picture]] = lambda results: []
 
 
 ARTEFACTS = {
@@ -161,11 +162,11 @@ def code(text: str) -> Any:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
-def inline_svg(picture: figures.Picture) -> Any:
+def inline_svg(picture: Picture) -> Any:
     """Drawing that takes the colour of the text around it, and says what it shows."""
     from markupsafe import Markup, escape
 
-    svg = picture.svg.replace(figures.INK, "currentColor")
+    svg = picture.svg.replace(INK, "currentColor")
     # Names inside a drawing must be its own, and given once, in the whole document.
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{picture.name}-", svg)
     given: set[str] = set()

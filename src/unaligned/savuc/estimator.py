@@ -186,7 +186,7 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         alignment, geometries = yield from align_steps(problem, rng, reached)
         bridge = None
         if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
-            bridge = fit_bridge(geometries, pairs.with_found(alignment), rng)
+            bridge = fit_bridge(geometries, pairs.with_found(alignment), settings, rng)
             alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
         labelled = label_views(views, pairs, alignment, bridge, self.n_clusters_, rng)
         alignment = labelled.alignment
@@ -285,7 +285,8 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             geometry._replace(points=geometry.read(X))
             for geometry, X in zip(self._geometries, self._views, strict=True)
         ]
-        return fit_bridge(geometries, pairs, np.random.RandomState(self._seed))
+        settings, rng = settings_of(self.effort), np.random.RandomState(self._seed)
+        return fit_bridge(geometries, pairs, settings, rng)
 
     def align_new(self, Xs: Mapping[int | str, Any]) -> Alignment:
         """Align new rows of fused views along the directions learned in ``fit``.
@@ -313,7 +314,8 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             self._check_matched(index)
             rows[index] = X
         trust, names = self.alignment_.trust, self.view_names_in_
-        return align_new_rows(self._space, rows, trust, names)
+        settings = settings_of(self.effort)
+        return align_new_rows(self._space, rows, trust, names, settings)
 
     def _check_matched(self, view: int) -> None:
         """Refuse a view whose rows could not be matched."""

@@ -9,7 +9,6 @@ from scipy.optimize import linear_sum_assignment
 
 from unaligned.alignment import TRUSTED, Alignment
 from unaligned.known_pairs import KnownPairs
-from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
 from unaligned.savuc.align import only_known
 from unaligned.savuc.bridge import Bridge
@@ -23,7 +22,6 @@ Labels = NDArray[np.intp]
 
 DOUBTFUL = 0.1  # confidence below which a match is wrong more often than right
 ENOUGH_PER_CLUSTER = 10  # rows that are in all views, to cluster views together
-N_STARTS = 10  # of k-means
 
 
 class Labelled(NamedTuple):
@@ -52,7 +50,7 @@ def label_views(
     labels: dict[int, Labels] = {}
     bridged = bridged_groups(alignment, bridge)
     if bridge is not None and bridged:
-        joint = cluster_linked(bridge, n_clusters, _kmeans, rng, bridged)
+        joint = cluster_linked(bridge, views.arrays, n_clusters, rng, bridged)
         labels = {i: joint[i] for group in bridged for i in group}
     quality: dict[int, float] = {}
     for group in [alignment, *alignment.others]:
@@ -77,10 +75,6 @@ def label_views(
         trust[alignment.template] = trust.max()
         alignment = moved_to(best, trust, alignment, views, pairs)
     return Labelled(view_labels, alignment, tuple(alignment.trusted()))
-
-
-def _kmeans(points: Any, n_clusters: int, rng: np.random.RandomState) -> Labels:
-    return kmeans(points, min(n_clusters, len(points)), rng, N_STARTS)
 
 
 def bridged_groups(
