@@ -1,9 +1,10 @@
-"""Some pairs known: joint clusters, wrong pairs, regressors and time of the bridge.
+"""Some pairs known: joint clusters, wrong pairs and time of the bridge.
 
 ``python -m benchmarks.bridge`` adds a JSON line per case to
 ``benchmarks/results/bridge.jsonl``, unless it is there, and writes the tables of
 ``docs/bridge.md`` from all of them; ``--page`` only writes. ``$UNALIGNED_DATA`` names
-the folder with the files.
+the folder with the files. The page has Figure 4, too, from ``unaligned bench figure4``
+with ``--output benchmarks/results/figure4``.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.bridge_page import (
     BARS,
+    IMAGES,
     LADDER,
     OTHERS,
     PAGE,
@@ -26,8 +28,8 @@ from benchmarks.bridge_page import (
     SMALL,
     WRONG,
     page,
+    pictures,
 )
-from benchmarks.bridge_regressors import REGRESSORS
 from unaligned.benchmark.plain_bridge import plain_rows
 from unaligned.datasets import load, load_digits_views, unalign
 from unaligned.json_lines import append_record, read_records
@@ -70,8 +72,6 @@ def cases():
         found += [("wrong", name, 0.5, wrong, s) for wrong in WRONG for s in seeds]
     for name in OTHERS:
         found += [("joint", name, share, 0.0, s) for share in SHARES for s in seeds]
-    for name in SMALL:
-        found += [("regressors", name, share, 0.0, 0) for share in SHARES]
     return found
 
 
@@ -131,31 +131,6 @@ def run_wrong(name, share, wrong, seed):
     return result
 
 
-def run_regressors(name, share, wrong, seed):
-    """Share of variance explained of partners that are not known, by regressor."""
-    Xs, _ = views_of(name)
-    rng = np.random.RandomState(seed)
-    geometries = [read_geometry(X, 50, rng) for X in Xs[:2]]
-    n = len(geometries[0].points)
-    order, p = rng.permutation(n), max(5, round(share * n))
-    known, new = order[:p], order[p : p + 2000]
-    mask = np.full(n, -1)
-    mask[known] = known
-    bridge = fit_bridge(geometries, KnownPairs([mask, mask]), Settings(), rng)
-    points = [geometry.points.astype(np.float64) for geometry in geometries]
-    result = {}
-    for title, regressor in REGRESSORS.items():
-        scores = []
-        for i, j in ((0, 1), (1, 0)):
-            X = points[i] if title != "ridge, all features" else bridge.features[i]
-            Y = points[j]
-            estimate = regressor(X[known], Y[known], X[new])
-            errors = ((Y[new] - estimate) ** 2).sum()
-            scores.append(1 - errors / ((Y[new] - Y[known].mean(axis=0)) ** 2).sum())
-        result[title] = round(float(np.mean(scores)), 3)
-    return result
-
-
 def run_time(name, share, wrong, seed):
     """Fit and cluster 5,000 rows of three views in 60 columns."""
     rng = np.random.RandomState(seed)
@@ -176,7 +151,6 @@ def run_time(name, share, wrong, seed):
 RUN = {
     "joint": run_joint,
     "wrong": run_wrong,
-    "regressors": run_regressors,
     "time": run_time,
 }
 
@@ -192,6 +166,8 @@ def main():
             result = {"case": case} | RUN[case[0]](*case[1:])
             append_record(RESULTS, result)
             print(json.dumps(result), flush=True)
+    for picture in pictures():
+        (IMAGES / f"{picture.name}.svg").write_text(picture.file)
     PAGE.write_text(page())
 
 

@@ -7,15 +7,21 @@ import numpy as np
 
 from benchmarks.savuc_page import mean, row, table
 from benchmarks.split import side_of
+from unaligned.benchmark.cells import Results
+from unaligned.benchmark.figures import figure4
 from unaligned.json_lines import read_records
 
 RESULTS = Path(__file__).parent / "results" / "bridge.jsonl"
+CELLS = Path(__file__).parent / "results" / "figure4" / "cells.jsonl"
 PAGE = Path(__file__).parents[1] / "docs" / "bridge.md"
-SMALL = "3Sources", "BBCSport", "WebKB", "NGs", "Movies", "ORL"  # of development
+IMAGES = PAGE.parent / "images"
+SMALL = "3Sources", "BBCSport", "WebKB", "NGs"  # of development
 OTHERS = (  # of either side
     "scGEM",
     "MSRC-v1",
     "Reuters-600",
+    "Movies",
+    "ORL",
     "digits",
     "BBC4view",
     "ProteinFold",
@@ -99,23 +105,13 @@ def wrong_table(found):
     return lines
 
 
-def regressors_table(found):
-    """Share of variance explained of unknown partners' principal coordinates."""
-    lines = table("regression", *map(percent, SHARES))
-    titles = {title for results in found.values() for title in results[0]} - {"case"}
-    for title in sorted(titles):
-        cells = []
-        for share in SHARES:
-            these = [found.get((name, share, 0.0), []) for name in SMALL]
-            scores = [r[title] for results in these for r in results]
-            error = np.std(scores) / np.sqrt(max(len(scores), 1)) if scores else 0
-            cells.append(f"{mean(scores, 3)} ± {error:.3f}")
-        lines.append(row(title, *cells))
-    return lines
+def pictures():
+    """Draw the figures of `unaligned bench figure4 --output` the folder of CELLS."""
+    return figure4(Results(CELLS))
 
 
 def tables():
-    """All tables of the page."""
+    """All tables of the page, and the figures."""
     joint = grouped("joint")
     seconds = [r for results in grouped("time").values() for r in results]
     parts = [
@@ -129,13 +125,11 @@ def tables():
         "permuted; AUC of the suspicion, and joint accuracy with none and with "
         "10, 20, 40 % wrong.",
         wrong_table(grouped("wrong")),
-        "**Regressions.** Share of the variance of unknown partners' principal "
-        "coordinates explained, first two views both ways, mean over the sets with "
-        "its standard error. *All features*: principal and diffusion coordinates.",
-        regressors_table(grouped("regressors")),
         f"**Time.** 5,000 rows of three views: {max(r['fit'] for r in seconds):.1f} "
         f"CPU s for the bridge, {max(r['all'] for r in seconds):.1f} with clusters.",
     ]
+    for picture in pictures():
+        parts += [f"![{picture.title}](images/{picture.name}.svg)", picture.caption]
     texts = [part if isinstance(part, str) else "\n".join(part) for part in parts]
     return "\n\n".join(texts) + "\n"
 

@@ -12,14 +12,14 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.kmeans import kmeans
-from unaligned.savuc import bridge_clusters, graph_coordinates
+from unaligned.savuc import bridge_clusters, bridge_partitions, graph_coordinates
 from unaligned.savuc.bridge import fit_bridge
 from unaligned.savuc.bridge_clusters import (
     cluster_linked,
     complete_rows,
     consensus_rows,
-    information_beyond_chance,
 )
+from unaligned.savuc.bridge_partitions import information_beyond_chance
 from unaligned.savuc.bridge_regression import (
     PENALTIES,
     chance_of_pairs,
@@ -378,6 +378,14 @@ def test_names_are_passed_on_through_a_third_view():
     assert len(complete_rows(bridge, (0, 1, 2))[0]) == 0
 
 
+def test_pairs_too_few_to_be_trusted_only_name_clusters():
+    Xs, y = clusters(150, seed=3)
+    bridge, _ = bridge_of(Xs, 3)  # one of every cluster
+    assert bridge.links[0, 1].trust < 0.5
+    labels = cluster_linked(bridge, Xs, 3, rng())
+    assert clustering_accuracy(np.tile(y, 2), np.concatenate(labels)) > 0.95
+
+
 def test_a_view_of_noise_does_no_harm():
     Xs, y = clusters(200)
     Xs.append(rng(7).normal(size=(200, 12)))
@@ -431,6 +439,7 @@ def test_more_rows_than_are_partitioned(monkeypatch):
     Xs, y = clusters(400)
     bridge, _ = bridge_of(Xs, 60)
     monkeypatch.setattr(bridge_clusters, "N_ROWS", 50)
+    monkeypatch.setattr(bridge_partitions, "N_LEARNED", 40)
     labels = cluster_linked(bridge, Xs, 3, rng())
     assert clustering_accuracy(np.tile(y, 2), np.concatenate(labels)) > 0.95
 
