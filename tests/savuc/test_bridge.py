@@ -19,7 +19,11 @@ from unaligned.savuc.bridge_clusters import (
     complete_rows,
     consensus_rows,
 )
-from unaligned.savuc.bridge_partitions import information_beyond_chance
+from unaligned.savuc.bridge_partitions import (
+    Carried,
+    information_beyond_chance,
+    name_in_common,
+)
 from unaligned.savuc.bridge_regression import (
     PENALTIES,
     chance_of_pairs,
@@ -460,6 +464,23 @@ def test_consensus_is_the_singular_vectors_of_memberships():
     expected = unit_rows(left[:, :3] * s[:3])
     found = consensus_rows(np.column_stack(partitions), 3)
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
+
+
+def test_own_partitions_get_the_names_of_known_partners():
+    Xs, y = clusters(150, n_views=3)
+    bridge, _ = bridge_of(Xs, 30)
+    shuffled = [np.array([2, 0, 1])[y], np.array([1, 0, 2])[y]]
+    mixed = rng().permutation(y)
+    own = {
+        0: Carried(np.column_stack([y, y]), np.array([0.9, 0.8])),
+        1: Carried(np.column_stack([shuffled[0], mixed]), np.array([0.9, 0.9])),
+        2: Carried(np.column_stack([shuffled[1], y]), np.array([0.9, 0.9])),
+    }
+    found = name_in_common(bridge, own, 3)
+    for i in range(3):
+        np.testing.assert_array_equal(found[i].labels[:, 0], y)
+    np.testing.assert_array_equal(found[0].quality, [0.9, 0.8])
+    assert found[1].quality[0] > 0.8 > 0.3 > found[1].quality[1]
 
 
 def test_unrelated_partitions_share_nothing_on_average():

@@ -3,26 +3,33 @@
 Every view is partitioned in several ways, and so are the rows that are known in all
 views. Each partition is carried over to the rows of every view: a row has the cluster
 of its known partner, and any other row the cluster that a regression on its features
-expects, learned where the clusters are known. Those partitions are kept that all views
-predict best, on rows left out. They are reconciled: rows are embedded by who shares
-clusters with whom, and clustered once more. Views whose pairs say no more than pairs at
-random are clustered apart, and the pairs only name their clusters.
+expects, learned where the clusters are known. Besides, own partitions of all views are
+given common names by the pairs, which takes fewer of them. Those partitions are kept
+that all views predict best, on rows left out. They are reconciled: rows are embedded by
+who shares clusters with whom, and clustered once more. Views whose pairs say no more
+than pairs at random are clustered apart, and the pairs only name their clusters.
 """
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.partitions.features import view_features
 from unaligned.partitions.kmeans import kmeans
 from unaligned.savuc.bridge import Bridge
-from unaligned.savuc.bridge_partitions import DOUBTED, Source, carry, is_trusted
+from unaligned.savuc.bridge_partitions import (
+    DOUBTED,
+    Source,
+    carry,
+    common_names,
+    is_trusted,
+    known_labels,
+    name_in_common,
+)
 from unaligned.savuc.geometry import leading_vectors
 from unaligned.savuc.recipes import Space, joint_spaces, make_partitions, view_spaces
 
@@ -75,7 +82,9 @@ def cluster_linked(
             ):
                 labels[i] = found
             if named:
-                names = _names(bridge, labels, named, part, n_clusters)
+                sides = ({i: labels[i] for i in side} for side in (named, part))
+                told, known = known_labels(bridge, *sides)
+                names = common_names(known, told, n_clusters)
                 for i in part:
                     labels[i] = names[labels[i]]
             named += part
@@ -93,22 +102,6 @@ def _trusted_parts(bridge: Bridge, group: tuple[int, ...]) -> list[tuple[int, ..
     return [tuple(map(int, members[number == part])) for part in np.unique(number)]
 
 
-def _names(
-    bridge: Bridge,
-    labels: list[Labels],
-    named: list[int],
-    part: tuple[int, ...],
-    n_clusters: int,
-) -> Labels:
-    """Name the clusters of some views like most of their known partners'."""
-    counts = np.zeros((n_clusters, n_clusters))
-    for i, j in product(named, part):
-        if (min(i, j), max(i, j)) in bridge.links:
-            rows_i, rows_j, weights = bridge.known(i, j)
-            np.add.at(counts, (labels[j][rows_j], labels[i][rows_i]), weights)
-    return np.asarray(linear_sum_assignment(-counts)[1], dtype=np.intp)
-
-
 def _cluster_part(
     bridge: Bridge,
     views: list[Any],
@@ -117,18 +110,26 @@ def _cluster_part(
     rng: np.random.RandomState,
 ) -> list[Labels]:
     """Label all rows of views with trusted links."""
-    partitions, scores = [], []
+    pool, own = [], {}
     for source in _sources(bridge, views, part, n_clusters, rng):
-        carried = carry(bridge, part, source, n_clusters).values()
-        partitions.append(np.vstack([of_view.labels for of_view in carried]))
-        quality = np.array([of_view.quality for of_view in carried])
+        carried = carry(bridge, part, source, n_clusters)
+        pool.append(carried)
+        if len(source.rows) == 1:
+            (i,) = source.rows
+            own[i] = carried[i]
+    if len({of_view.labels.shape[1] for of_view in own.values()}) == 1:
+        pool.append(name_in_common(bridge, own, n_clusters))
+    partitions, scores = [], []
+    for found in pool:
+        partitions.append(np.vstack([of_view.labels for of_view in found.values()]))
+        quality = np.array([of_view.quality for of_view in found.values()])
         # A geometric mean: one view alone cannot make a partition good.
         scores.append(np.log(quality).mean(axis=0))
     best = np.argsort(np.concatenate(scores))[-N_BEST:]
     embedded = consensus_rows(np.hstack(partitions)[:, best], n_clusters)
-    found = kmeans(embedded, min(n_clusters, len(embedded)), rng, N_STARTS)
+    labels = kmeans(embedded, min(n_clusters, len(embedded)), rng, N_STARTS)
     ends = np.cumsum([len(bridge.features[i]) for i in part])[:-1]
-    return np.split(found, ends)
+    return np.split(labels, ends)
 
 
 def complete_rows(bridge: Bridge, group: tuple[int, ...]) -> dict[int, Labels]:

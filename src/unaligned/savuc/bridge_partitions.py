@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from unaligned.alignment import TRUSTED
 from unaligned.partitions.scores import LOWEST, information
@@ -16,8 +17,11 @@ __all__ = [
     "Carried",
     "Source",
     "carry",
+    "common_names",
     "information_beyond_chance",
     "is_trusted",
+    "known_labels",
+    "name_in_common",
 ]
 
 Array = NDArray[Any]
@@ -76,6 +80,80 @@ def carry(
         labels = found[at].labels[rows_at]
         found[to] = _extend(bridge.features[to], rows, labels, n_clusters, weights)
     return {i: found[i] for i in group}
+
+
+def name_in_common(
+    bridge: Bridge, own: dict[int, Carried], n_clusters: int
+) -> dict[int, Carried]:
+    """Give the own partitions of all views common names, by the known pairs.
+
+    Few pairs can name clusters, one to one, where they cannot tell what rows look like.
+
+    Parameters
+    ----------
+    bridge : Bridge
+    own : dict of Carried
+        By view, its rows in partitions of its own. Those of one column, made in the
+        same way, are brought together.
+    n_clusters : int
+
+    Returns
+    -------
+    dict of Carried
+        The quality of a view's partition is that of known partners, but for the first
+        view, which keeps its own.
+    """
+    first = next(iter(own))
+    found = {first: own[first]}
+    while len(found) < len(own):
+        linked = {
+            i: [at for at in found if is_trusted(bridge, at, i)]
+            for i in own.keys() - found.keys()
+        }
+        to = min(i for i, named in linked.items() if named)
+        told, known = known_labels(
+            bridge,
+            {at: found[at].labels for at in linked[to]},
+            {to: own[to].labels},
+        )
+        columns = range(known.shape[1])
+        names = [common_names(known[:, c], told[:, c], n_clusters) for c in columns]
+        quality = [
+            information_beyond_chance(told[:, c], known[:, c], n_clusters)
+            for c in columns
+        ]
+        labels = [names[c][own[to].labels[:, c]] for c in columns]
+        found[to] = Carried(np.column_stack(labels), np.maximum(quality, LOWEST))
+    return {i: found[i] for i in own}
+
+
+def known_labels(
+    bridge: Bridge, ones: dict[int, Labels], others: dict[int, Labels]
+) -> tuple[Labels, Labels]:
+    """Labels of all known pairs that are not doubted, between views of two sides."""
+    nothing = (next(iter(side.values()))[:0] for side in (ones, others))
+    parts = [tuple(nothing)]
+    for at, to in product(ones, others):
+        if (min(at, to), max(at, to)) in bridge.links:
+            rows_at, rows_to, weights = bridge.known(at, to)
+            sure = weights >= DOUBTED
+            parts.append((ones[at][rows_at[sure]], others[to][rows_to[sure]]))
+    told, known = zip(*parts, strict=True)
+    return np.concatenate(told), np.concatenate(known)
+
+
+def common_names(labels: Labels, told: Labels, n_clusters: int) -> Labels:
+    """Name every cluster like most of its rows are told, no two alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> common_names(np.array([0, 0, 1, 1]), np.array([2, 2, 2, 0]), 3)
+    array([2, 0, 1])
+    """
+    counts = np.zeros((n_clusters, n_clusters))
+    np.add.at(counts, (labels, told), 1)
+    return np.asarray(linear_sum_assignment(-counts)[1], dtype=np.intp)
 
 
 def _extend(
