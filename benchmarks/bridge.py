@@ -59,14 +59,14 @@ def cases():
     """List (kind, dataset, share known, share wrong, seed)."""
     seeds = range(N_SHUFFLES)
     found = [("time", "blobs", share, 0.0, 0) for share in (0.1, 0.5)]
+    for name in BARS:
+        found += [("joint", name, share, 0.0, s) for share in SHARES for s in seeds]
     for name in SMALL:
         found += [
             ("joint", name, share, 0.0, s)
             for share in LADDER
             for s in range(N_ON_LADDER)
         ]
-    for name in BARS:
-        found += [("joint", name, share, 0.0, s) for share in SHARES for s in seeds]
     for name in SMALL:
         found += [("wrong", name, 0.5, wrong, s) for wrong in WRONG for s in seeds]
     for name in OTHERS:
