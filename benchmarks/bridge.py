@@ -1,9 +1,10 @@
-"""Some pairs known: joint clusters, wrong pairs, regressors and time of the bridge.
+"""Some pairs known: joint clusters, wrong pairs and time of the bridge.
 
 ``python -m benchmarks.bridge`` adds a JSON line per case to
 ``benchmarks/results/bridge.jsonl``, unless it is there, and writes the tables of
 ``docs/bridge.md`` from all of them; ``--page`` only writes. ``$UNALIGNED_DATA`` names
-the folder with the files. Designs were chosen on DEVELOPMENT; BARS are checks.
+the folder with the files. The page has Figure 4, too, from ``unaligned bench figure4``
+with ``--output benchmarks/results/figure4``.
 """
 
 import argparse
@@ -18,28 +19,32 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.bridge_page import (
     BARS,
-    DEVELOPMENT,
+    IMAGES,
     LADDER,
+    OTHERS,
     PAGE,
     RESULTS,
     SHARES,
+    SMALL,
     WRONG,
     page,
+    pictures,
 )
-from benchmarks.bridge_regressors import REGRESSORS
-from unaligned.base import cluster_rows
+from unaligned.benchmark.plain_bridge import plain_rows
 from unaligned.datasets import load, load_digits_views, unalign
 from unaligned.json_lines import append_record, read_records
 from unaligned.known_pairs import KnownPairs
 from unaligned.metrics import clustering_accuracy
+from unaligned.partitions.kmeans import kmeans
 from unaligned.savuc.bridge import fit_bridge
-from unaligned.savuc.bridge_clusters import cluster_linked, cut_rows
-from unaligned.savuc.bridge_regression import fit_ridge
+from unaligned.savuc.bridge_clusters import cluster_linked
+from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import read_geometry
-from unaligned.savuc.joint_space import joint_coordinates
 from unaligned.views import check_views
 
 N_SHUFFLES = 3
+N_ON_LADDER = 5
+N_ROWS = 3000  # of a dataset, at most: cost
 
 
 def views_of(name):
@@ -54,27 +59,29 @@ def cases():
     """List (kind, dataset, share known, share wrong, seed)."""
     seeds = range(N_SHUFFLES)
     found = [("time", "blobs", share, 0.0, 0) for share in (0.1, 0.5)]
-    for name in (*BARS, *DEVELOPMENT):
+    for name in BARS:
         found += [("joint", name, share, 0.0, s) for share in SHARES for s in seeds]
-    for name in DEVELOPMENT:
-        found += [("regressors", name, share, 0.0, 0) for share in SHARES]
+    for name in SMALL:
+        found += [
+            ("joint", name, share, 0.0, s)
+            for share in LADDER
+            for s in range(N_ON_LADDER)
+        ]
+    for name in SMALL:
         found += [("wrong", name, 0.5, wrong, s) for wrong in WRONG for s in seeds]
-        more = [share for share in LADDER if share not in SHARES]
-        found += [("joint", name, share, 0.0, s) for share in more for s in seeds]
+    for name in OTHERS:
+        found += [("joint", name, share, 0.0, s) for share in SHARES for s in seeds]
     return found
 
 
-def kmeans(points, n_clusters, rng):
-    """Cluster by k-means with ten starts, in fifty directions at most."""
-    points = cut_rows(points)
-    return cluster_rows(points, n_clusters, n_init=10, seed=rng.randint(2**31))[0]
-
-
 def shuffle(name, share, wrong, seed, n_views=None):
-    """Geometries and classes of shuffled views, and pairs of which some are wrong."""
+    """Shuffled views with their bridge and classes; some of the pairs are wrong."""
     Xs, y = views_of(name)
+    if len(y) > N_ROWS:
+        drawn = np.random.RandomState(seed).choice(len(y), N_ROWS, replace=False)
+        Xs, y = [X[drawn] for X in Xs], y[drawn]
     shuffled = unalign(Xs[:n_views], y, ratio=share, random_state=seed)
-    n, p = len(y), max(1, shuffled.n_aligned)
+    n, p = len(y), max(1, shuffled.n_aligned) if share else 0
     known = np.where(np.arange(n) < p, np.arange(n), -1)
     other = known.copy()
     m = round(wrong * p)
@@ -82,7 +89,7 @@ def shuffle(name, share, wrong, seed, n_views=None):
     rng = np.random.RandomState(seed)
     pairs = KnownPairs([known, *(other for _ in shuffled.Xs[1:])])
     geometries = [read_geometry(X, 50, rng) for X in shuffled.Xs]
-    return geometries, pairs, shuffled.ys, len(np.unique(y)), rng
+    return shuffled, geometries, pairs, len(np.unique(y)), rng
 
 
 def accuracy(ys, labels):
@@ -92,49 +99,30 @@ def accuracy(ys, labels):
 
 
 def run_joint(name, share, wrong, seed):
-    """Cluster all rows of all views, in several ways."""
-    geometries, pairs, ys, k, rng = shuffle(name, share, wrong, seed)
+    """Cluster all rows of all views by the bridge, and side by side."""
+    shuffled, geometries, pairs, k, rng = shuffle(name, share, wrong, seed)
     start = time.process_time()
-    bridge = fit_bridge(geometries, pairs, rng)
-    labels = cluster_linked(bridge, k, kmeans, rng)
+    bridge = fit_bridge(geometries, pairs, Settings(), rng)
+    labels = cluster_linked(bridge, shuffled.Xs, k, rng)
     seconds = time.process_time() - start
-    result = {"bridge": accuracy(ys, labels), "cpu": round(seconds, 2)}
-    ends = np.cumsum([len(y) for y in ys])[:-1]
-    for space in ("diffusion", "principal") if name in DEVELOPMENT else ():
-        rows = np.vstack(joint_coordinates(bridge, space))
-        result[space] = accuracy(ys, np.split(kmeans(rows, k, rng), ends))
-    rows = plain_rows(geometries, pairs)
-    result["side by side"] = accuracy(ys, np.split(kmeans(rows, k, rng), ends))
-    result["steps"] = bridge.graphs[0].n_steps
-    result["quality"] = round(float(bridge.quality[0, 1]), 3)
-    result["trust"] = min(round(link.trust, 3) for link in bridge.links.values())
+    result = {"bridge": accuracy(shuffled.ys, labels), "cpu": round(seconds, 2)}
+    if share:
+        rows = np.vstack(plain_rows(geometries, pairs))
+        ends = np.cumsum([len(y) for y in shuffled.ys])[:-1]
+        plain = np.split(kmeans(rows, k, rng, 10), ends)
+        result["side by side"] = accuracy(shuffled.ys, plain)
+        result["quality"] = round(float(bridge.quality[0, 1]), 3)
+        result["trust"] = min(round(link.trust, 3) for link in bridge.links.values())
     return result
-
-
-def plain_rows(geometries, pairs):
-    """Put principal coordinates side by side, estimated by ridge: the baseline."""
-    rows = []
-    for i, one in enumerate(geometries):
-        blocks = []
-        for j, other in enumerate(geometries):
-            block = one.points
-            if i != j:
-                at_i, at_j = pairs.between(i, j)
-                fit = fit_ridge(one.points[at_i], other.points[at_j])
-                block = fit.predict(one.points)
-                block[at_i] = other.points[at_j]
-            blocks.append(block)
-        rows.append(np.hstack(blocks))
-    return np.vstack(rows)
 
 
 def run_wrong(name, share, wrong, seed):
     """Permute some of the pairs of the first two views, and look for them."""
-    geometries, pairs, ys, k, rng = shuffle(name, share, wrong, seed, n_views=2)
-    bridge = fit_bridge(geometries, pairs, rng)
+    shuffled, geometries, pairs, k, rng = shuffle(name, share, wrong, seed, n_views=2)
+    bridge = fit_bridge(geometries, pairs, Settings(), rng)
     link = bridge.links[0, 1]
-    labels = cluster_linked(bridge, k, kmeans, rng)
-    result = {"acc": accuracy(ys, labels)}
+    labels = cluster_linked(bridge, shuffled.Xs, k, rng)
+    result = {"acc": accuracy(shuffled.ys, labels)}
     result["suspicion"] = round(float(link.suspicion.mean()), 3)
     if wrong:
         is_wrong = link.rows[0] != link.rows[1]
@@ -142,46 +130,19 @@ def run_wrong(name, share, wrong, seed):
     return result
 
 
-def run_regressors(name, share, wrong, seed):
-    """Share of variance explained of partners that are not known, by regressor."""
-    Xs, _ = views_of(name)
-    rng = np.random.RandomState(seed)
-    geometries = [read_geometry(X, 50, rng) for X in Xs[:2]]
-    n = len(geometries[0].points)
-    order, p = rng.permutation(n), max(5, round(share * n))
-    known, new = order[:p], order[p : p + 2000]
-    mask = np.full(n, -1)
-    mask[known] = known
-    bridge = fit_bridge(geometries, KnownPairs([mask, mask]), rng)
-    points = [geometry.points.astype(np.float64) for geometry in geometries]
-    result = {}
-    for title, regressor in REGRESSORS.items():
-        scores = []
-        for i, j in ((0, 1), (1, 0)):
-            X = points[i] if title != "ridge, all features" else bridge.features[i]
-            Y = points[j]
-            estimate = regressor(X[known], Y[known], X[new])
-            errors = ((Y[new] - estimate) ** 2).sum()
-            scores.append(1 - errors / ((Y[new] - Y[known].mean(axis=0)) ** 2).sum())
-        result[title] = round(float(np.mean(scores)), 3)
-    return result
-
-
 def run_time(name, share, wrong, seed):
-    """Fit and cluster 5,000 rows of three views in 20 columns."""
+    """Fit and cluster 5,000 rows of three views in 60 columns."""
     rng = np.random.RandomState(seed)
     latent = (
         rng.normal(size=(10, 8))[np.arange(5000) % 10] + rng.normal(size=(5000, 8)) / 2
     )
-    geometries = [
-        read_geometry(np.tanh(latent @ rng.normal(size=(8, 60))), 50, rng)
-        for _ in range(3)
-    ]
+    Xs = [np.tanh(latent @ rng.normal(size=(8, 60))) for _ in range(3)]
+    geometries = [read_geometry(X, 50, rng) for X in Xs]
     known = np.where(np.arange(5000) < share * 5000, np.arange(5000), -1)
     start = time.process_time()
-    bridge = fit_bridge(geometries, KnownPairs([known] * 3), rng)
+    bridge = fit_bridge(geometries, KnownPairs([known] * 3), Settings(), rng)
     fitted = time.process_time()
-    cluster_linked(bridge, 10, kmeans, rng)
+    cluster_linked(bridge, Xs, 10, rng)
     end = time.process_time()
     return {"fit": round(fitted - start, 2), "all": round(end - start, 2)}
 
@@ -189,7 +150,6 @@ def run_time(name, share, wrong, seed):
 RUN = {
     "joint": run_joint,
     "wrong": run_wrong,
-    "regressors": run_regressors,
     "time": run_time,
 }
 
@@ -205,6 +165,8 @@ def main():
             result = {"case": case} | RUN[case[0]](*case[1:])
             append_record(RESULTS, result)
             print(json.dumps(result), flush=True)
+    for picture in pictures():
+        (IMAGES / f"{picture.name}.svg").write_text(picture.file)
     PAGE.write_text(page())
 
 

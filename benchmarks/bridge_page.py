@@ -6,20 +6,25 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.savuc_page import mean, row, table
+from benchmarks.split import side_of
+from unaligned.benchmark.cells import Results
+from unaligned.benchmark.figures import figure4
 from unaligned.json_lines import read_records
 
 RESULTS = Path(__file__).parent / "results" / "bridge.jsonl"
+CELLS = Path(__file__).parent / "results" / "figure4" / "cells.jsonl"
 PAGE = Path(__file__).parents[1] / "docs" / "bridge.md"
-DEVELOPMENT = (  # small ones first
+IMAGES = PAGE.parent / "images"
+SMALL = "3Sources", "BBCSport", "WebKB", "NGs"  # of development
+OTHERS = (  # of either side
     "scGEM",
-    "3Sources",
     "MSRC-v1",
-    "BBCSport",
-    "NGs",
-    "WebKB",
-    "ORL",
+    "Reuters-600",
     "Movies",
+    "ORL",
     "digits",
+    "BBC4view",
+    "ProteinFold",
 )
 BARS = {  # joint accuracy in percent with 2, 10 and 50 % of the pairs
     "Wiki": (38, 40, 50),
@@ -29,7 +34,7 @@ BARS = {  # joint accuracy in percent with 2, 10 and 50 % of the pairs
     "Caltech101-20-recon": (38, 44, 50),
 }
 SHARES = 0.02, 0.1, 0.5
-LADDER = 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.9, 1.0
+LADDER = 0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.9, 1.0
 WRONG = 0.0, 0.1, 0.2, 0.4
 BEGIN, END = "<!-- tables: python -m benchmarks.bridge -->\n", "<!-- end of tables -->"
 
@@ -66,27 +71,20 @@ def bars_table(found):
     return lines
 
 
-def designs_table(found):
-    """Joint accuracy on the development sets, by design."""
-    designs = "side by side", "principal", "diffusion", "bridge"
-    lines = table("data", *designs)
-    for name in DEVELOPMENT:
-        lines.append(
-            row(name, *(" / ".join(of_all(found, name, SHARES, d)) for d in designs))
-        )
-    means = []
-    for design in designs:
-        cells = [of_all(found, name, SHARES, design) for name in DEVELOPMENT]
-        means.append(
-            " / ".join(mean([float(c[at]) for c in cells if c[at]]) for at in range(3))
-        )
-    return [*lines, row("mean", *means)]
+def others_table(found):
+    """Joint accuracy on other sets, beside coordinates side by side."""
+    designs = "side by side", "bridge"
+    lines = table("data", "side", *designs)
+    for name in (*SMALL, *OTHERS):
+        cells = (" / ".join(of_all(found, name, SHARES, d)) for d in designs)
+        lines.append(row(name, side_of(name), *cells))
+    return lines
 
 
 def ladder_table(found):
     """Joint accuracy with more and more pairs, and the largest fall."""
     lines = table("data", *map(percent, LADDER), "largest fall")
-    for name in DEVELOPMENT:
+    for name in SMALL:
         cells = of_all(found, name, LADDER, "bridge")
         fall = ""
         if all(cells):
@@ -99,7 +97,7 @@ def ladder_table(found):
 def wrong_table(found):
     """AUC of suspicion, and joint accuracy, with some of the pairs permuted."""
     lines = table("data", *(f"{percent(w)}: AUC" for w in WRONG[1:]), "accuracy")
-    for name in DEVELOPMENT:
+    for name in SMALL:
         results = [found.get((name, 0.5, wrong), []) for wrong in WRONG]
         aucs = [mean([r["auc"] for r in these], 2) for these in results[1:]]
         accuracies = " / ".join(mean([r["acc"] for r in these]) for these in results)
@@ -107,44 +105,31 @@ def wrong_table(found):
     return lines
 
 
-def regressors_table(found):
-    """Share of variance explained of unknown partners' principal coordinates."""
-    lines = table("regression", *map(percent, SHARES))
-    titles = {title for results in found.values() for title in results[0]} - {"case"}
-    for title in sorted(titles):
-        cells = []
-        for share in SHARES:
-            these = [found.get((name, share, 0.0), []) for name in DEVELOPMENT]
-            scores = [r[title] for results in these for r in results]
-            error = np.std(scores) / np.sqrt(max(len(scores), 1)) if scores else 0
-            cells.append(f"{mean(scores, 3)} ± {error:.3f}")
-        lines.append(row(title, *cells))
-    return lines
+def pictures():
+    """Draw the figures of `unaligned bench figure4 --output` the folder of CELLS."""
+    return figure4(Results(CELLS))
 
 
 def tables():
-    """All tables of the page."""
+    """All tables of the page, and the figures."""
     joint = grouped("joint")
     seconds = [r for results in grouped("time").values() for r in results]
     parts = [
-        "**Checks.** Beside: principal coordinates side by side, estimated by ridge.",
+        "**With bars.** Side by side: principal coordinates, estimated by ridge.",
         bars_table(joint),
-        "**Designs**, with 2 / 10 / 50 % of the pairs: k-means side by side, in one of "
-        "the joint spaces, and the consensus.",
-        designs_table(joint),
+        "**Other sets**, with 2 / 10 / 50 % of the pairs.",
+        others_table(joint),
         "**More and more pairs.**",
         ladder_table(joint),
         "**Wrong pairs.** Of half of the pairs of the first two views, some are "
         "permuted; AUC of the suspicion, and joint accuracy with none and with "
         "10, 20, 40 % wrong.",
         wrong_table(grouped("wrong")),
-        "**Regressions.** Share of the variance of unknown partners' principal "
-        "coordinates explained, first two views both ways, mean over the sets with "
-        "its standard error. *All features*: principal and diffusion coordinates.",
-        regressors_table(grouped("regressors")),
         f"**Time.** 5,000 rows of three views: {max(r['fit'] for r in seconds):.1f} "
         f"CPU s for the bridge, {max(r['all'] for r in seconds):.1f} with clusters.",
     ]
+    for picture in pictures():
+        parts += [f"![{picture.title}](images/{picture.name}.svg)", picture.caption]
     texts = [part if isinstance(part, str) else "\n".join(part) for part in parts]
     return "\n\n".join(texts) + "\n"
 

@@ -80,7 +80,12 @@ def paper_like():
     ablation = {"alpha": 1.5, "anchors_per_cluster": 1}
     first = {"first_view": {"acc": 12.9, "nmi": 1.0, "f": 10.0}}
     add(results, WIKI, "NPA-VuC", ablation, (23.0, 24.0), **first)
-    add(results, WIKI, "SAVuC", {"effort": "normal"}, (55.0, 56.0))
+    for ratio, acc in ((0.0, 55.0), (0.5, 60.0)):
+        joint = {
+            "joint": {"acc": acc, "nmi": 40.0, "floor_acc": 20.0, "floor_nmi": 9.0}
+        }
+        effort = {"effort": "normal"}
+        add(results, WIKI, "SAVuC", effort, (55.0, 56.0), ratio=ratio, **joint)
     for view, (acc, judged) in enumerate([(18.0, 0.9), (56.0, 0.6)]):
         add(results, WIKI, "single view", {"view": view}, (acc,) * 2, label_free=judged)
     add(results, WIKI, "CMVNMF", {"beta": 1.0}, (35.0, 36.0), same_class=None)

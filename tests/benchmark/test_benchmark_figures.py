@@ -5,6 +5,7 @@ from made_up_results import paper_like
 
 from unaligned.benchmark import figures
 from unaligned.benchmark.cells import Results
+from unaligned.benchmark.pictures import INK
 
 ALL = [
     figures.figure3,
@@ -28,7 +29,7 @@ def letters(picture):
 def test_figures_are_drawings_with_letters_and_the_same_every_time(draw, results):
     (picture,) = draw(results)
     assert ET.fromstring(picture.svg).tag.endswith("svg")
-    assert figures.INK in picture.svg
+    assert INK in picture.svg
     assert picture.svg == draw(results)[0].svg
     assert picture.caption.endswith(".")
 
@@ -48,6 +49,9 @@ def test_figure4_tells_the_scores_of_every_share(results):
     (picture,) = figures.figure4(results)
     assert "PAVuC 53.5 (ρ = 0), 56.0 (ρ = 0.5), 56.0 (ρ = 1)" in picture.caption
     assert "best view (oracle)" in letters(picture)
+    joint = "one naming over all rows of all views: SAVuC 55.0 (ρ = 0), 60.0 (ρ = 0.5)."
+    assert joint in picture.caption
+    assert "SAVuC, names shuffled" in letters(picture)
 
 
 def test_figure5_writes_the_scores_into_the_surface(results):

@@ -86,6 +86,15 @@ def test_cost_and_the_template_alone_are_told(pavuc):
         assert pavuc["peak_mb"] > 10
 
 
+def test_one_naming_of_all_views_is_scored_beside_its_floor(pavuc):
+    model, data = fitted_pavuc()
+    y, labels = np.concatenate(data.ys), np.concatenate(model.view_labels_)
+    joint = pavuc["joint"]
+    assert joint["acc"] == pytest.approx(100 * clustering_accuracy(y, labels), abs=0.01)
+    assert 0 < joint["floor_acc"] < 100
+    assert "joint" not in measure(cell("single view", {"view": 0}))
+
+
 def test_others_are_scored_by_the_labels_they_return():
     found = measure(cell("LMVSC", {"alpha": 0.1}, shuffle=1))
     data = digits(1)

@@ -3,7 +3,7 @@
 import pytest
 
 from unaligned.benchmark.cells import Cell, Results
-from unaligned.benchmark.methods import METHODS, method_of
+from unaligned.benchmark.methods import METHODS, Method, method_of
 from unaligned.benchmark.plans import PLANS, Study
 from unaligned.benchmark.runner import Limits
 from unaligned.benchmark.study import Observer, run_study
@@ -116,6 +116,21 @@ def test_table5_takes_two_views_and_gives_pairs_to_who_needs_them():
     assert {cell.views for cell in cells} == {(0, 1)}
     for cell in cells:
         assert cell.ratio == (0.01 if cell.method in ("PVC", "MvCLN") else 0)
+
+
+def test_figure4_gives_two_views_to_who_takes_no_more(monkeypatch):
+    monkeypatch.setattr(Method, "can_run", True)
+    asked = study("SAVuC", "plain bridge", "MvCLN", ratios=(0.0, 0.5))
+    cells = set(run(asked, Results(), name="figure4").cells)
+    told = {(cell.method, cell.views, cell.ratio) for cell in cells}
+    assert told == {
+        *((name, views, ratio)
+          for name in ("SAVuC", "plain bridge")
+          for views in (None, (0, 1))
+          for ratio in (0.0, 0.5)),
+        ("MvCLN", (0, 1), 0.5),
+    }  # fmt: skip
+    assert len(cells) == 3 * len(told)
 
 
 def test_scaling_stops_where_the_next_size_would_be_too_slow():

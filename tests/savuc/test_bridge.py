@@ -12,12 +12,18 @@ from unaligned.deadline import Deadline, TimeIsUp
 from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import clustering_accuracy
-from unaligned.savuc import graph_coordinates
+from unaligned.partitions.kmeans import kmeans
+from unaligned.savuc import bridge_clusters, bridge_partitions, graph_coordinates
 from unaligned.savuc.bridge import fit_bridge
 from unaligned.savuc.bridge_clusters import (
     cluster_linked,
+    complete_rows,
     consensus_rows,
-    space_quality,
+)
+from unaligned.savuc.bridge_partitions import (
+    Carried,
+    information_beyond_chance,
+    name_in_common,
 )
 from unaligned.savuc.bridge_regression import (
     PENALTIES,
@@ -25,6 +31,7 @@ from unaligned.savuc.bridge_regression import (
     fit_ridge,
     loo_errors,
 )
+from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.graph_coordinates import read_graph
 from unaligned.savuc.joint_space import joint_coordinates, place_rows
@@ -40,7 +47,7 @@ def rng(seed=0):
 def bridge_of(Xs, aligned, **options):
     geometries = [read_geometry(X, 50, rng()) for X in Xs]
     pairs = check_aligned(aligned, check_views(Xs, accept_sparse=True))
-    return fit_bridge(geometries, pairs, rng(), **options), geometries
+    return fit_bridge(geometries, pairs, Settings(), rng(), **options), geometries
 
 
 def clusters(n=150, n_views=2, k=3, seed=0, noise=0.3):
@@ -153,7 +160,7 @@ def test_the_test_against_chance_is_exact():
 
 def test_coordinates_are_eigenvectors_of_the_walk():
     (X, _), _ = clusters(300)
-    graph = read_graph(read_geometry(X, 50, rng()).points)
+    graph = read_graph(read_geometry(X, 50, rng()).points, Settings())
     near = np.argsort(-(graph.rows @ graph.rows.T), axis=1)[:, :16]
     W = np.zeros((300, 300))
     np.put_along_axis(W, near, 1, axis=1)
@@ -171,7 +178,7 @@ def test_coordinates_are_eigenvectors_of_the_walk():
 def test_new_rows_come_to_lie_where_old_ones_lie():
     (X, _), _ = clusters(300)
     points = read_geometry(X, 50, rng()).points
-    graph = read_graph(points)._replace(n_steps=4)
+    graph = read_graph(points, Settings())
     cosines = (graph.read(points) * graph.points).sum(axis=1)
     assert np.median(cosines) > 0.95
 
@@ -179,16 +186,16 @@ def test_new_rows_come_to_lie_where_old_ones_lie():
 def test_neighbours_of_many_rows_are_looked_for_in_cells(monkeypatch):
     (X, _), _ = clusters(300)
     points = read_geometry(X, 50, rng()).points
-    exact = read_graph(points)
-    monkeypatch.setattr(graph_coordinates, "MOST_COMPARED", 100)
-    likely = read_graph(points)
+    exact = read_graph(points, Settings())
+    monkeypatch.setattr(graph_coordinates, "N_COMPARED", 100)
+    likely = read_graph(points, Settings())
     np.testing.assert_allclose(likely.values[:2], exact.values[:2], atol=0.02)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 40])
 def test_few_rows_have_coordinates(n):
     points = rng().normal(size=(n, 4))
-    graph = read_graph(points)
+    graph = read_graph(points, Settings())
     assert graph.points.shape[0] == n
     assert np.isfinite(graph.points).all()
     assert np.isfinite(graph.read(points[:1])).all()
@@ -340,19 +347,15 @@ def test_new_rows_are_placed_beside_old_ones():
 # Clusters
 
 
-def kmeans(points, n_clusters, draw):
-    return KMeans(n_clusters, n_init=5, random_state=draw).fit_predict(points)
-
-
 def test_all_rows_of_all_views_have_one_naming():
     digits = load_digits_views()
     shuffled = unalign(
         [X[:500] for X in digits.Xs[:3]], digits.y[:500], ratio=0.1, random_state=0
     )
     bridge, _ = bridge_of(shuffled.Xs, shuffled.n_aligned)
-    labels = cluster_linked(bridge, 10, kmeans, rng())
+    labels = cluster_linked(bridge, shuffled.Xs, 10, rng())
     y = np.concatenate(shuffled.ys)
-    apart = [kmeans(features, 10, rng()) for features in bridge.features]
+    apart = [kmeans(features, 10, rng(), 5) for features in bridge.features]
     named, unnamed = (
         clustering_accuracy(y, np.concatenate(found)) for found in (labels, apart)
     )
@@ -369,54 +372,139 @@ def test_a_bridge_for_which_there_is_no_time_is_given_up(n_steps):
     times = iter(range(100))
     deadline = Deadline(n_steps, lambda: next(times))
     with pytest.raises(TimeIsUp):
-        cluster_linked(bridge, 3, kmeans, rng(), deadline=deadline)
+        cluster_linked(bridge, Xs, 3, rng(), deadline=deadline)
 
 
 def test_views_alone_have_clusters_of_their_own():
     Xs, y = clusters(120, n_views=3)
     bridge, _ = bridge_of(Xs, {(0, 2): [(r, r) for r in range(40)]})
-    labels = cluster_linked(bridge, 3, kmeans, rng())
+    labels = cluster_linked(bridge, Xs, 3, rng())
     joint = np.concatenate([labels[0], labels[2]])
     assert clustering_accuracy(np.tile(y, 2), joint) > 0.95
     assert clustering_accuracy(y, labels[1]) > 0.95
+    linked = cluster_linked(bridge, Xs, 3, rng(), [(0, 2)])
+    assert [len(found) for found in linked] == [120, 0, 120]
 
 
-def test_consensus_is_that_of_most_partitions_by_weight():
+def test_names_are_passed_on_through_a_third_view():
+    Xs, y = clusters(180, n_views=3, seed=2)
+    first, second = np.arange(60), np.arange(60, 120)
+    aligned = {(0, 1): np.c_[first, first], (1, 2): np.c_[second, second]}
+    bridge, _ = bridge_of(Xs, aligned)
+    labels = cluster_linked(bridge, Xs, 3, rng())
+    assert clustering_accuracy(np.tile(y, 3), np.concatenate(labels)) > 0.95
+    assert len(complete_rows(bridge, (0, 1, 2))[0]) == 0
+
+
+def test_pairs_too_few_to_be_trusted_only_name_clusters():
+    Xs, y = clusters(150, seed=3)
+    bridge, _ = bridge_of(Xs, 3)  # one of every cluster
+    assert bridge.links[0, 1].trust < 0.5
+    labels = cluster_linked(bridge, Xs, 3, rng())
+    assert clustering_accuracy(np.tile(y, 2), np.concatenate(labels)) > 0.95
+
+
+def test_a_view_of_noise_does_no_harm():
+    Xs, y = clusters(200)
+    Xs.append(rng(7).normal(size=(200, 12)))
+    bridge, _ = bridge_of(Xs, 80)
+    labels = cluster_linked(bridge, Xs, 3, rng())
+    assert clustering_accuracy(np.tile(y, 2), np.concatenate(labels[:2])) > 0.95
+
+
+def test_a_wrong_pair_that_is_doubted_names_no_row():
+    Xs, y = clusters(200, seed=1)
+    rows = np.arange(100)
+    partner = rows.copy()
+    partner[:20] = np.roll(rows[:20], 1)  # of other clusters
+    bridge, _ = bridge_of(Xs, {(0, 1): np.c_[rows, partner]})
+    labels = cluster_linked(bridge, Xs, 3, rng())
+    assert clustering_accuracy(np.tile(y, 2), np.concatenate(labels)) > 0.95
+
+
+def test_complete_rows_are_objects_that_are_known_in_all_views():
+    Xs, _ = clusters(90, n_views=3)
+    aligned = {
+        (0, 1): [(r, r + 5) for r in range(60)],
+        (0, 2): [(r, r) for r in range(20, 80)],
+    }
+    shifted = [Xs[0], np.roll(Xs[1], 5, axis=0), Xs[2]]
+    bridge, _ = bridge_of(shifted, aligned)
+    found = complete_rows(bridge, (0, 1, 2))
+    doubted = {
+        row
+        for pairs in (bridge.known(0, 1), bridge.known(0, 2))
+        for row, weight in zip(pairs[0], pairs[2], strict=True)
+        if weight < 0.5
+    }
+    expected = np.array([r for r in range(20, 60) if r not in doubted])
+    assert len(expected) > 30
+    np.testing.assert_array_equal(found[0], expected)
+    np.testing.assert_array_equal(found[1], expected + 5)
+    np.testing.assert_array_equal(found[2], expected)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 5, 9])
+def test_few_rows_have_clusters(n_clusters):
+    Xs, _ = clusters(6)
+    bridge, _ = bridge_of([Xs[0], Xs[1][:4]], {(0, 1): [(0, 0), (1, 1), (2, 2)]})
+    labels = cluster_linked(bridge, [Xs[0], Xs[1][:4]], n_clusters, rng())
+    assert [len(found) for found in labels] == [6, 4]
+    assert max(found.max() for found in labels) < n_clusters
+
+
+def test_more_rows_than_are_partitioned(monkeypatch):
+    Xs, y = clusters(400)
+    bridge, _ = bridge_of(Xs, 60)
+    monkeypatch.setattr(bridge_clusters, "N_ROWS", 50)
+    monkeypatch.setattr(bridge_partitions, "N_LEARNED", 40)
+    labels = cluster_linked(bridge, Xs, 3, rng())
+    assert clustering_accuracy(np.tile(y, 2), np.concatenate(labels)) > 0.95
+
+
+def test_consensus_is_that_of_most_partitions():
     one = np.repeat([0, 1, 2], 20)
     other = np.tile([0, 1, 2], 20)
-    for weights in ([1, 1, 1, 0.1], [0.1, 0.1, 0.1, 1]):
-        rows = consensus_rows([one, 2 - one, one, other], np.array(weights), 3)
-        wanted = one if weights[0] == 1 else other
-        assert clustering_accuracy(wanted, kmeans(rows, 3, rng())) == 1
+    rows = consensus_rows(np.column_stack([one, 2 - one, one, other]), 3)
+    assert clustering_accuracy(one, kmeans(rows, 3, rng(), 5)) == 1
 
 
 def test_consensus_is_the_singular_vectors_of_memberships():
     partitions = [rng(s).randint(k, size=50) for s, k in enumerate((3, 4, 5))]
-    weights = np.array([1.0, 0.5, 0.2])
     H = np.hstack(
-        [
-            np.sqrt(w) * np.eye(p.max() + 1)[p]
-            for p, w in zip(partitions, weights, strict=True)
-        ]
+        [np.eye(p.max() + 1)[p] / np.sqrt(np.bincount(p)) for p in partitions]
     )
-    H = H / np.sqrt(np.hstack([np.bincount(p) for p in partitions]))
     left, s, _ = np.linalg.svd(H, full_matrices=False)
     expected = unit_rows(left[:, :3] * s[:3])
-    found = consensus_rows(partitions, weights, 3)
+    found = consensus_rows(np.column_stack(partitions), 3)
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
 
 
-def test_quality_of_a_space_is_that_of_its_columns():
-    Xs, _ = clusters(150)
-    bridge, _ = bridge_of(Xs, 60)
-    link = bridge.links[0, 1]
-    for fit, to in ((link.there, 1), (link.back, 0)):
-        Y = bridge.features[to][link.rows[to]][:, :12]
-        share = link.weights / link.weights.sum()
-        error = share @ (Y - fit.left_out[:, :12]) ** 2
-        null = share @ ((Y - share @ Y) / (1 - share)[:, None]) ** 2
-        found = space_quality(bridge, (0, 1), to, "principal")
-        assert found == pytest.approx(1 - error.sum() / null.sum(), abs=1e-6)
+def test_own_partitions_get_the_names_of_known_partners():
+    Xs, y = clusters(150, n_views=3)
+    bridge, _ = bridge_of(Xs, 30)
+    shuffled = [np.array([2, 0, 1])[y], np.array([1, 0, 2])[y]]
+    mixed = rng().permutation(y)
+    own = {
+        0: Carried(np.column_stack([y, y]), np.array([0.9, 0.8])),
+        1: Carried(np.column_stack([shuffled[0], mixed]), np.array([0.9, 0.9])),
+        2: Carried(np.column_stack([shuffled[1], y]), np.array([0.9, 0.9])),
+    }
+    found = name_in_common(bridge, own, 3)
+    for i in range(3):
+        np.testing.assert_array_equal(found[i].labels[:, 0], y)
+    np.testing.assert_array_equal(found[0].quality, [0.9, 0.8])
+    assert found[1].quality[0] > 0.8 > 0.3 > found[1].quality[1]
+
+
+def test_unrelated_partitions_share_nothing_on_average():
+    draw = rng()
+    found = [
+        information_beyond_chance(*draw.randint(5, size=(2, 300)), 5)
+        for _ in range(300)
+    ]
+    # Without the correction the mean is 0.017.
+    assert abs(np.mean(found)) < 0.003
 
 
 # Translation

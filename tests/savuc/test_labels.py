@@ -52,7 +52,7 @@ def setting(Xs, aligned=None):
     pairs = check_aligned(aligned, views)
     alignment = only_known(0, np.full(len(Xs), 0.1), views, pairs)
     geometries = [read_geometry(X, QUICK.n_directions, rng()) for X in Xs]
-    return views, pairs, alignment, fit_bridge(geometries, pairs, rng())
+    return views, pairs, alignment, fit_bridge(geometries, pairs, QUICK, rng())
 
 
 def test_matched_views_are_labelled_as_one():

@@ -5,6 +5,7 @@ import pytest
 from related_views import QUICK, measured_views
 
 from unaligned.alignment import Alignment
+from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import read_geometry, whiten
 from unaligned.savuc.shared_space import (
     N_SHARED,
@@ -132,9 +133,11 @@ def test_new_rows_are_aligned_by_what_was_learned(template, other):
     order = rng(2).permutation(150)
     new = {template: Xs[template][250:], other: Xs[other][250:][order]}
     trust = np.array([1.0, 0.8])
-    found = align_new_rows(space, new, trust, ["a", "b"])
+    found = align_new_rows(space, new, trust, ["a", "b"], Settings())
     assert found.view_names == ["ab"[template], "ab"[other]]
     np.testing.assert_array_equal(found.trust, [1, 0.8])
     assert np.mean(order[found.permutations[1]] == np.arange(150)) > 0.9
-    fewer = align_new_rows(space, {**new, other: new[other][:50]}, trust, ["a", "b"])
+    fewer = align_new_rows(
+        space, {**new, other: new[other][:50]}, trust, ["a", "b"], Settings()
+    )
     assert (fewer.permutations[1] >= 0).sum() == 50

@@ -1,100 +1,31 @@
-"""Figures 3 to 6 of the paper and the curves of scaling, as SVG.
+"""Figures 3 to 6 of the paper and the curves of scaling."""
 
-Axes and letters are drawn in one colour that pages replace by that of their text, so
-that figures are readable on light and on dark.
-"""
-
-import io
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
 import numpy as np
 
 from unaligned.benchmark.cells import Results, describe_setting
-from unaligned.benchmark.columns import slug
 from unaligned.benchmark.methods import METHODS
-from unaligned.benchmark.plans import FIGURE5_MU, SCALING
+from unaligned.benchmark.pictures import (
+    COLOURS,
+    MARKERS,
+    STYLES,
+    Picture,
+    canvas,
+    picture,
+)
+from unaligned.benchmark.plans import FIGURE4, FIGURE5_MU, SCALING
 from unaligned.benchmark.scaling import growth
 from unaligned.benchmark.summary import Case, Summary, cases_of, choose, summarise
 
-__all__ = ["INK", "Picture", "figure3", "figure4", "figure5", "figure6", "scaling"]
+__all__ = ["figure3", "figure4", "figure5", "figure6", "scaling"]
 
-INK = "#010203"  # no other colour is like it: pages replace it
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-MARKERS = "osD^vPX"
-STYLES = tuple(
-    {"color": colour, "marker": marker, "ms": 4}
-    for colour, marker in zip(COLOURS, MARKERS, strict=False)
-)
 SCORES = {"acc": "ACC", "nmi": "NMI"}
+JOINT = {"joint.acc": "joint ACC"}  # one naming over all rows of all views
 MOST_COLUMNS = 5
-
-
-INKED = (
-    "text.color",
-    "axes.edgecolor",
-    "axes.labelcolor",
-    "xtick.color",
-    "ytick.color",
-)
-STYLE: Any = dict.fromkeys(INKED, INK) | {
-    "axes.facecolor": "none",
-    "axes.grid": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "font.size": 9,
-    "grid.alpha": 0.25,
-    "grid.color": "#808080",
-    "legend.frameon": False,
-    "svg.fonttype": "none",  # letters stay letters
-    "svg.hashsalt": "unaligned",  # the same figure is the same file
-}
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure: where it belongs, what it shows, and the drawing."""
-
-    name: str
-    title: str
-    caption: str
-    figure: Any
-
-    @cached_property
-    def svg(self) -> str:
-        """Drawing without background, in ``INK``, from its first tag on."""
-        import matplotlib
-
-        file = io.StringIO()
-        with matplotlib.rc_context(STYLE):
-            self.figure.savefig(file, format="svg", metadata={"Date": None}, dpi=120)
-        text = file.getvalue()
-        return text[text.index("<svg") :]
-
-    @property
-    def file(self) -> str:
-        """Drawing on white, for a file of its own."""
-        return self.svg.replace("<svg", '<svg style="background: #fff"', 1)
-
-
-@contextmanager
-def canvas(columns: int, rows: int = 1, width: float = 3.6) -> Iterator[Any]:
-    """Figure and its axes, in one list; pyplot and its global state stay untouched."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            "Figures need matplotlib. Install it with `pip install unaligned[plots]`."
-        ) from None
-    with matplotlib.rc_context(STYLE):
-        figure = Figure((width * columns, 2.9 * rows), layout="constrained")
-        figure.patch.set_alpha(0)
-        yield figure, figure.subplots(rows, columns, squeeze=False).ravel()
 
 
 def figure3(results: Results) -> list[Picture]:
@@ -125,34 +56,56 @@ def figure4(results: Results) -> list[Picture]:
     """Scores against the share of known pairs."""
     pictures = []
     for case in cases_of(results):
-        curves = {name: by_ratio(results, case, name) for name in ("PAVuC", "SAVuC")}
+        curves = {name: by_ratio(results, case, name) for name in FIGURE4}
         curves = {name: found for name, found in curves.items() if len(found) > 1}
         if not curves:
             continue
-        with canvas(2) as (figure, axes):
-            for ax, (score, heading) in zip(axes, SCORES.items(), strict=True):
+        joint = told(curves, "joint.acc")
+        scores = SCORES | JOINT if joint else SCORES
+        with canvas(len(scores)) as (figure, axes):
+            for ax, (score, heading) in zip(axes, scores.items(), strict=True):
                 for (name, found), style in zip(curves.items(), STYLES, strict=False):
-                    means = [one.mean(score) for one in found.values()]
-                    bars = [one.spread(score) or 0 for one in found.values()]
-                    ax.errorbar(
-                        list(found), means, bars, label=name, **style, capsize=2
-                    )
+                    draw_curve(ax, found, score, label=name, **style)
                 floor = best_view(results, case)
-                if floor is not None:
+                if floor is not None and (mean := floor.mean(score)) is not None:
                     label = "k-means on the best view (oracle)"
-                    ax.axhline(floor.mean(score), color="#808080", ls="--", label=label)
+                    ax.axhline(mean, color="#808080", ls="--", label=label)
                 ax.set(xlabel="share ρ of known pairs", ylabel=f"{heading}, %")
             axes[0].legend(fontsize=7)
-        told = [
-            f"{name} "
-            + ", ".join(
-                f"{one.mean('acc'):.1f} (ρ = {r:g})" for r, one in found.items()
-            )
-            for name, found in curves.items()
-        ]
-        caption = f"ACC: {'; '.join(told)}. Bars are deviations over shuffles."
+            if joint:
+                floors, label = curves.get("SAVuC", {}), "SAVuC, names shuffled"
+                draw_curve(axes[2], floors, "joint.floor_acc", label, color="#808080")
+                axes[2].legend(fontsize=7)
+        caption = f"ACC: {told(curves, 'acc')}. "
+        if joint:
+            caption += f"Joint ACC, one naming over all rows of all views: {joint}. "
+        caption += "Bars are deviations over shuffles."
         pictures.append(picture(f"Figure 4: {case}", caption, figure))
     return pictures
+
+
+def draw_curve(
+    ax: Any, found: dict[float, Summary], score: str, label: str, **style: Any
+) -> None:
+    """Draw the means of a score, where there are any, with deviations as bars."""
+    means = {ratio: one.mean(score) for ratio, one in found.items()}
+    means = {ratio: mean for ratio, mean in means.items() if mean is not None}
+    if means:
+        bars = [found[ratio].spread(score) or 0 for ratio in means]
+        ax.errorbar(
+            list(means), list(means.values()), bars, label=label, **style, capsize=2
+        )
+
+
+def told(curves: dict[str, dict[float, Summary]], score: str) -> str:
+    """Write the means of a score of every method, for every share."""
+    lines = []
+    for name, found in curves.items():
+        means = {ratio: one.mean(score) for ratio, one in found.items()}
+        texts = [f"{m:.1f} (ρ = {r:g})" for r, m in means.items() if m is not None]
+        if texts:
+            lines.append(f"{name} {', '.join(texts)}")
+    return "; ".join(lines)
 
 
 def by_ratio(results: Results, case: Case, name: str) -> dict[float, Summary]:
@@ -309,8 +262,3 @@ def cells_with(results: Results, measure: str) -> Iterator[tuple[Case, dict[str,
         for _, record in results.like(case.cell("PAVuC", {}, measure=measure)):
             if record["status"] == "done":
                 yield case, record
-
-
-def picture(title: str, caption: str, figure: Any) -> Picture:
-    """Picture named after its title."""
-    return Picture(slug(title), title, caption, figure)

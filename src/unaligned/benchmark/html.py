@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from unaligned.benchmark.columns import Column, Spread, Table, Value, show
-from unaligned.benchmark.figures import INK, Picture
+from unaligned.benchmark.pictures import INK, Picture
 
 __all__ = ["Section", "render_page"]
 

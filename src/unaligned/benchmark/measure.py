@@ -28,6 +28,7 @@ from unaligned.metrics import (
     category_alignment_chance,
     category_alignment_rate,
     clustering_scores,
+    joint_scores,
 )
 from unaligned.pavuc import PAVuC
 from unaligned.pavuc.updates import fuse_graphs
@@ -36,6 +37,7 @@ from unaligned.selection import predictability
 __all__ = ["measure"]
 
 SCORES = ("acc", "nmi", "f", "ari", "purity")
+JOINT = ("acc", "nmi", "floor_acc", "floor_nmi")
 N_MAPPED = 100  # rows of every class in a map
 MEGABYTE = 1e6
 
@@ -66,6 +68,9 @@ def measure(cell: Cell) -> dict[str, Any]:
     if model.template_ is not None:
         result |= scores_of(method, model, shuffled)
         result |= alignment_of(model, shuffled)
+    if isinstance(getattr(model, "view_labels_", None), list):
+        scores = joint_scores(shuffled.ys, model.view_labels_)
+        result["joint"] = {name: round(100 * scores[name], 3) for name in JOINT}
     if isinstance(model, PAVuC):
         y = shuffled.ys[model.template_]
         result["template_alone"] = template_alone(model, y, method.evaluations)

@@ -13,6 +13,7 @@ from sklearn.preprocessing import normalize
 
 from unaligned import baselines
 from unaligned.base import cluster_rows
+from unaligned.benchmark.plain_bridge import PlainBridge
 from unaligned.benchmark.protocol import PAIRED_SHARE
 from unaligned.benchmark.straightforward import objective_trace
 from unaligned.pavuc import PAVuC
@@ -83,6 +84,11 @@ class Method:
         }
         for values in product(*grid.values()):
             yield dict(zip(grid, values, strict=True))
+
+    def fixed(self, n_views: int, quick: bool = False) -> Setting:
+        """Give its only setting, or its defaults where there is a grid."""
+        grid = list(self.settings(n_views, quick))
+        return grid[0] if len(grid) == 1 else self.defaults
 
 
 class SingleView:
@@ -244,6 +250,7 @@ _TABLE = [
     _baseline("SCOT", {}),
     Method("SCOT, self-tuned", partial(baselines.SCOT, self_tune=True)),
     _baseline("Rosetta", {}),
+    Method("plain bridge", PlainBridge),
     Method("single view", SingleView, {"view": EVERY_VIEW}),
     Method("random labels", RandomLabels),
     Method("PAVuC in 15 iterations", partial(fixed_iterations, n_iter=15)),

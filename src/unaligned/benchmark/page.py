@@ -9,6 +9,7 @@ from unaligned.benchmark import figures, rivals, scaling, tables
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.columns import Table, show
 from unaligned.benchmark.html import Section, render_page
+from unaligned.benchmark.pictures import Picture
 from unaligned.benchmark.summary import RULES
 from unaligned.benchmark.verdict import verdict_tables
 
@@ -48,7 +49,7 @@ class Artefact:
     title: str
     intro: str
     tables: Callable[[Results], list[Table]] = lambda results: []
-    pictures: Callable[[Results], list[figures.Picture]] = lambda results: []
+    pictures: Callable[[Results], list[Picture]] = lambda results: []
 
 
 ARTEFACTS = {

@@ -38,6 +38,7 @@ ONTO_REFERENCE = ("SCOT", "SCOT, self-tuned", "Rosetta")
 HALVES = ("SAVuC", *ONTO_REFERENCE)
 RIVALS = ("SAVuC", *ONTO_REFERENCE, "PAVuC", "UPMGCSM", *DEEP, "SURE")
 RIVAL_RATIOS = (0.0, 0.1, 0.5)
+FIGURE4 = ("PAVuC", "SAVuC", "plain bridge", *DEEP)
 FIGURE5_MU = (1e-4, 1e-3, 1e-2, 1e-1)
 
 
@@ -152,13 +153,17 @@ def figure3(study: Study, results: Results) -> Iterator[Cell]:
 
 
 def figure4(study: Study, results: Results) -> Iterator[Cell]:
-    """Shares of known pairs; PAVuC as released, and SAVuC."""
-    for case in study.cases:
-        for name in study.wanted(["PAVuC", "SAVuC"]):
-            setting = released_setting(name, case.entry)
-            if setting is None:
-                setting = next(METHODS[name].settings(1, study.quick))
-            for ratio in study.ratios:
+    """Shares of known pairs; PAVuC as released. PVC and MvCLN take two views."""
+    pairs_of_views = map(two_views, study.cases) if study.wanted(DEEP) else ()
+    for case in dict.fromkeys([*study.cases, *pairs_of_views]):
+        n_views = len(case.views) if case.views else n_views_of(case.dataset)
+        for name in study.wanted(FIGURE4):
+            method = METHODS[name]
+            if method.needs_pairs and n_views != 2:
+                continue
+            released = released_setting(name, case.entry)
+            setting = released or method.fixed(n_views, study.quick)
+            for ratio in (r for r in study.ratios if r or not method.needs_pairs):
                 for shuffle in range(study.shuffles):
                     yield case.cell(name, setting, ratio=ratio, shuffle=shuffle)
         for name in study.wanted(["single view"]):
@@ -230,8 +235,7 @@ def rival_views(case: Case) -> Case:
 def scaling(study: Study, results: Results) -> Iterator[Cell]:
     """Growing synthetic data, for every method until it is too slow."""
     for name in study.wanted(SCALING):
-        grid = list(METHODS[name].settings(3, study.quick))
-        setting = grid[0] if len(grid) == 1 else METHODS[name].defaults
+        setting = METHODS[name].fixed(3, study.quick)
         views, ratio = (0, 1) if name in DEEP else None, METHODS[name].known_share
         for size in study.sizes:
             cell = Cell(SYNTHETIC, name, setting, ratio, views=views, rows=size)

@@ -8,7 +8,7 @@ nothing.
 """
 
 from itertools import combinations, pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +21,18 @@ from unaligned.savuc.bridge_regression import (
     chance_of_pairs,
     fit_ridge,
 )
+from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.graph_coordinates import GraphCoordinates, read_graph
 from unaligned.savuc.wrong_pairs import nearer_partners, probably_wrong
 
-__all__ = ["Bridge", "Link", "Space", "fit_bridge"]
+__all__ = ["Bridge", "Link", "fit_bridge"]
 
 Array = NDArray[Any]
 Pair = tuple[int, int]
-Space = Literal["diffusion", "principal"]
 
 TINY = 1e-12
 A_STEP = 1e-6  # of two ways that explain as much, the shorter one is taken
-STEPS = 1, 2, 4, 8  # of the walks: those that are tried
 ODDS_AGAINST = 8.0  # that two views are related: a p-value of 0.01 makes it even
 N_ROUNDS = 2  # of weighting pairs by whether they are right, and fitting again
 
@@ -114,10 +113,9 @@ class Bridge(NamedTuple):
                 found[key] = rows
         return found
 
-    def columns(self, i: int, space: Space) -> slice:
-        """Where the coordinates of a space stand in the features of view i."""
-        n_principal = self.features[i].shape[1] - self.graphs[i].vectors.shape[1]
-        return slice(n_principal, None) if space == "diffusion" else slice(n_principal)
+    def diffusion(self, i: int) -> slice:
+        """Where the diffusion coordinates stand in the features of view i."""
+        return slice(self.features[i].shape[1] - self.graphs[i].vectors.shape[1], None)
 
     def read(self, points: Array, i: int) -> Array:
         """Features of new rows of view i, from `Geometry.read` of them."""
@@ -153,6 +151,7 @@ class Bridge(NamedTuple):
 def fit_bridge(
     geometries: list[Geometry],
     pairs: KnownPairs,
+    settings: Settings,
     rng: np.random.RandomState,
     confidence: dict[Pair, Array] | None = None,
     deadline: Deadline = NEVER,
@@ -163,6 +162,7 @@ def fit_bridge(
     ----------
     geometries : list of Geometry
     pairs : KnownPairs
+    settings : Settings
     rng : RandomState
     confidence : dict, default=None
         For views i < j, how far each of the pairs ``pairs.between(i, j)`` counts, from
@@ -183,14 +183,15 @@ def fit_bridge(
     >>> Xs = [latent @ rng.normal(size=(3, 6)) for _ in range(2)]
     >>> known = np.where(np.arange(120) % 6 == 0, np.arange(120), -1)
     >>> pairs = KnownPairs([known, known])
-    >>> bridge = fit_bridge([read_geometry(X, 50, rng) for X in Xs], pairs, rng)
+    >>> geometries = [read_geometry(X, 50, rng) for X in Xs]
+    >>> bridge = fit_bridge(geometries, pairs, Settings(), rng)
     >>> bridge.groups, bool(bridge.quality[0, 1] > 0.5)
     ([(0, 1)], True)
     """
     graphs = []
     for geometry in geometries:
         deadline.check()
-        graphs.append(read_graph(geometry.points))
+        graphs.append(read_graph(geometry.points, settings))
     V = len(graphs)
     known = {(i, j): pairs.between(i, j) for i, j in combinations(range(V), 2)}
     known = {key: rows for key, rows in known.items() if rows[0].size}
@@ -199,7 +200,6 @@ def fit_bridge(
         key: np.maximum(given.get(key, np.ones(len(rows[0]))), TINY)
         for key, rows in known.items()
     }
-    graphs = _walk(graphs, known, weights, deadline)
     features = [
         np.hstack([geometry.points, graph.points])
         for geometry, graph in zip(geometries, graphs, strict=True)
@@ -236,33 +236,6 @@ def trust_of_p_value(p: float) -> float:
     """
     factor = -np.e * p * np.log(p) if p < 1 / np.e else 1.0
     return float(1 / (1 + ODDS_AGAINST * factor))
-
-
-def _walk(
-    graphs: list[GraphCoordinates],
-    known: dict[Pair, tuple[Array, Array]],
-    weights: dict[Pair, Array],
-    deadline: Deadline,
-) -> list[GraphCoordinates]:
-    """Choose the steps of the walks: rows left out must find their known partners.
-
-    Few pairs tell where clusters lie, after many steps; many pairs tell more.
-    """
-    if not known:
-        return graphs
-    best, chosen = np.inf, graphs
-    for n_steps in STEPS:
-        tried = [graph._replace(n_steps=n_steps) for graph in graphs]
-        nearer = []
-        for (i, j), (rows_i, rows_j) in known.items():
-            deadline.check()
-            X, Y = tried[i].points[rows_i], tried[j].points[rows_j]
-            fits = fit_ridge(X, Y, weights[i, j]), fit_ridge(Y, X, weights[i, j])
-            nearer.append(nearer_partners(*fits, X, Y))
-        counted = np.concatenate([weights[key] for key in known])
-        if (mean := np.average(np.concatenate(nearer), weights=counted)) < best:
-            best, chosen = mean, tried
-    return chosen
 
 
 def _fit_link(

@@ -1,58 +1,79 @@
 """Clusters of all rows of linked views, with one naming.
 
-All rows of all views are partitioned several times, into as many clusters as are
-wanted up to twice as many: by their diffusion and by their principal coordinates, in
-all views side by side and in each view alone. A partition counts as much as the
-coordinates it was made from are predicted from other views. The partitions are
-reconciled: rows are embedded by who shares clusters with whom, and clustered once more.
+Every view is partitioned in several ways, and so are the rows that are known in all
+views. Each partition is carried over to the rows of every view: a row has the cluster
+of its known partner, and any other row the cluster that a regression on its features
+expects, learned where the clusters are known. Besides, own partitions of all views are
+given common names by the pairs, which takes fewer of them. Those partitions are kept
+that all views predict best, on rows left out. They are reconciled: rows are embedded by
+who shares clusters with whom, and clustered once more. Views whose pairs say no more
+than pairs at random are clustered apart, and the pairs only name their clusters.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
-from unaligned.base import cluster_rows
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.bridge import Bridge, Space
-from unaligned.savuc.config import Settings
+from unaligned.partitions.features import view_features
+from unaligned.partitions.kmeans import kmeans
+from unaligned.savuc.bridge import Bridge
+from unaligned.savuc.bridge_partitions import (
+    DOUBTED,
+    Source,
+    carry,
+    common_names,
+    is_trusted,
+    known_labels,
+    name_in_common,
+)
+from unaligned.savuc.config import NORMAL, Settings
 from unaligned.savuc.geometry import leading_vectors
-from unaligned.savuc.joint_space import joint_blocks
+from unaligned.savuc.recipes import Space, joint_spaces, make_partitions, view_spaces
 
-__all__ = ["cluster_linked", "consensus_rows", "cut_rows", "space_quality"]
+__all__ = [
+    "cluster_linked",
+    "complete_rows",
+    "consensus_rows",
+]
 
 Array = NDArray[Any]
 Labels = NDArray[np.intp]
-Clusterer = Callable[[Array, int, np.random.RandomState], Labels]
 
-SPACES: tuple[Space, ...] = ("diffusion", "principal")
-N_TOGETHER, N_ALONE = 10, 5  # partitions of a space: of all views, of each view
+N_ROWS = 2500  # rows, at most, that are partitioned: cost, as where views are matched
+ENOUGH_PER_CLUSTER = 10  # rows known in all views to partition them: as matched ones
+N_BEST = 15  # partitions that are reconciled: as where views are matched
+N_STARTS = 10  # of the last k-means: custom
 
 
 def cluster_linked(
     bridge: Bridge,
+    views: list[Any],
     n_clusters: int,
-    cluster: Clusterer,
     rng: np.random.RandomState,
     groups: list[tuple[int, ...]] | None = None,
     deadline: Deadline = NEVER,
+    settings: Settings = NORMAL,
 ) -> list[Labels]:
     """Label all rows of all views.
 
     Parameters
     ----------
     bridge : Bridge
+    views : list of ndarrays or CSR arrays
+        Those that the bridge was fitted on.
     n_clusters : int
-    cluster : callable
-        ``cluster(points, n_clusters, rng)`` gives the labels of the reconciled rows.
     rng : RandomState
     groups : list of tuple of int, default=None
         Only these groups of linked views; the rows of others have no labels.
     deadline : Deadline
         `TimeIsUp` is raised where it cannot be met.
+    settings : Settings, optional
+        Of the fit, for the ridge of directions that views share.
 
     Returns
     -------
@@ -60,100 +81,159 @@ def cluster_linked(
         One naming for the views of a group; views of different groups have nothing in
         common but the numbers.
     """
-    labels: list[Labels] = [np.empty(0, dtype=np.intp)] * len(bridge.features)
-    blocks = joint_blocks(bridge, deadline)
+    labels: list[Labels] = [np.empty(0, dtype=np.intp)] * len(views)
     for group in bridge.groups if groups is None else groups:
-        partitions: list[Labels] = []
-        weights: list[float] = []
-        for space in SPACES:
-            # All rows of the group in view j, for every j.
-            rows = {
-                j: np.vstack([blocks[i][j][:, bridge.columns(j, space)] for i in group])
-                for j in group
-            }
-            quality = {j: space_quality(bridge, group, j, space) for j in group}
-            together = np.hstack([*rows.values()])
-            partitions += _partition(together, n_clusters, N_TOGETHER, rng, deadline)
-            weights += [float(np.mean([*quality.values()]))] * N_TOGETHER
-            for j in group:
-                partitions += _partition(rows[j], n_clusters, N_ALONE, rng, deadline)
-                # The views alone count as much as all together.
-                share = N_TOGETHER / (N_ALONE * len(group))
-                weights += [quality[j] * share] * N_ALONE
-        embedded = consensus_rows(partitions, np.array(weights), n_clusters)
-        ends = np.cumsum([len(bridge.features[i]) for i in group])[:-1]
-        found = np.split(cluster(embedded, n_clusters, rng), ends)
-        for i, of_view in zip(group, found, strict=True):
-            labels[i] = of_view.astype(np.intp)
+        named: list[int] = []
+        for part in _trusted_parts(bridge, group):
+            sources = _sources(
+                bridge, views, part, n_clusters, rng, deadline, settings.ridge
+            )
+            found = _cluster_part(bridge, part, sources, n_clusters, rng, deadline)
+            for i, of_view in zip(part, found, strict=True):
+                labels[i] = of_view
+            if named:
+                sides = ({i: labels[i] for i in side} for side in (named, part))
+                told, known = known_labels(bridge, *sides)
+                names = common_names(known, told, n_clusters)
+                for i in part:
+                    labels[i] = names[labels[i]]
+            named += part
     return labels
 
 
-def _partition(
-    rows: Array,
+def _trusted_parts(bridge: Bridge, group: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Split a group where pairs say no more than pairs at random.
+
+    Clusters that were carried over by such pairs would be worse than none.
+    """
+    linked = np.array([[is_trusted(bridge, i, j) for j in group] for i in group])
+    _, number = connected_components(linked, directed=False)
+    members = np.array(group)
+    return [tuple(map(int, members[number == part])) for part in np.unique(number)]
+
+
+def _cluster_part(
+    bridge: Bridge,
+    part: tuple[int, ...],
+    sources: list[Source],
     n_clusters: int,
-    times: int,
     rng: np.random.RandomState,
     deadline: Deadline,
 ) -> list[Labels]:
-    """Partition rows by k-means from one start, into k to 2k clusters."""
-    deadline.check()
-    rows = cut_rows(unit_rows(rows))
-    numbers = np.linspace(n_clusters, 2 * n_clusters, times).round().astype(int)
-    found = []
-    for k in numbers:
+    """Label all rows of views with trusted links."""
+    pool, own = [], {}
+    for source in sources:
         deadline.check()
-        seed = rng.randint(2**31 - 1)
-        found.append(cluster_rows(rows, min(k, len(rows)), n_init=1, seed=seed)[0])
+        carried = carry(bridge, part, source, n_clusters)
+        pool.append(carried)
+        if len(source.rows) == 1:
+            (i,) = source.rows
+            own[i] = carried[i]
+    if len({of_view.labels.shape[1] for of_view in own.values()}) == 1:
+        pool.append(name_in_common(bridge, own, n_clusters))
+    partitions, scores = [], []
+    for found in pool:
+        partitions.append(np.vstack([of_view.labels for of_view in found.values()]))
+        quality = np.array([of_view.quality for of_view in found.values()])
+        # A geometric mean: one view alone cannot make a partition good.
+        scores.append(np.log(quality).mean(axis=0))
+    best = np.argsort(np.concatenate(scores))[-N_BEST:]
+    embedded = consensus_rows(np.hstack(partitions)[:, best], n_clusters)
+    labels = kmeans(embedded, min(n_clusters, len(embedded)), rng, N_STARTS)
+    ends = np.cumsum([len(bridge.features[i]) for i in part])[:-1]
+    return np.split(labels, ends)
+
+
+def complete_rows(bridge: Bridge, group: tuple[int, ...]) -> dict[int, Labels]:
+    """Find the objects that are known, and not doubted, in all views of a group.
+
+    Returns
+    -------
+    dict of ndarray
+        By view, the rows of these objects, in one order.
+    """
+    first, *others = group
+    rows = {first: np.arange(len(bridge.features[first]))}
+    for j in others:
+        partner = np.full(len(bridge.features[first]), -1)
+        if (first, j) in bridge.links:
+            rows_first, rows_j, weights = bridge.known(first, j)
+            sure = weights >= DOUBTED
+            partner[rows_first[sure]] = rows_j[sure]
+        rows[j] = partner
+    complete = np.all([found >= 0 for found in rows.values()], axis=0)
+    return {i: found[complete] for i, found in rows.items()}
+
+
+def _sources(
+    bridge: Bridge,
+    views: list[Any],
+    group: tuple[int, ...],
+    n_clusters: int,
+    rng: np.random.RandomState,
+    deadline: Deadline,
+    ridge: float,
+) -> list[Source]:
+    """Partition every view, and the complete rows of all together."""
+    found = []
+    for i in group:
+        deadline.check()
+        rows = _draw(np.arange(len(bridge.features[i])), rng)
+        if len(rows) > n_clusters:
+            spaces = view_spaces(view_features(views[i][rows]))
+            labels = _partition(spaces, n_clusters, rng)
+        else:
+            labels = np.arange(len(rows))[:, None]
+        found.append(Source({i: rows}, labels))
+    complete = complete_rows(bridge, group)
+    n_complete = len(complete[group[0]])
+    if len(group) > 1 and n_complete >= ENOUGH_PER_CLUSTER * n_clusters:
+        drawn = _draw(np.arange(n_complete), rng)
+        complete = {i: rows[drawn] for i, rows in complete.items()}
+        features = [view_features(views[i][rows]) for i, rows in complete.items()]
+        labels = _partition(joint_spaces(features, ridge), n_clusters, rng)
+        found.append(Source(complete, labels))
     return found
 
 
-def cut_rows(rows: Array) -> Array:
-    """Keep fifty principal directions of rows, for speed."""
-    centred = rows - rows.mean(axis=0)
-    kept = leading_vectors(
-        centred.T @ centred, min(Settings().n_directions, rows.shape[1])
-    )
-    cut: Array = centred @ kept
-    return cut
+def _draw(rows: Labels, rng: np.random.RandomState) -> Labels:
+    if len(rows) <= N_ROWS:
+        return rows
+    return np.sort(rng.choice(rows, N_ROWS, replace=False))
 
 
-def space_quality(
-    bridge: Bridge, group: tuple[int, ...], j: int, space: Space
-) -> float:
-    """Share of variance of a view's coordinates that is explained from other views.
-
-    Of rows left out, mean over its links; 1 without any link.
-    """
-    found = [
-        bridge.regression(i, j).explained_of(bridge.columns(j, space))
-        for i in group
-        if (min(i, j), max(i, j)) in bridge.links
-    ]
-    return float(np.mean(found)) if found else 1.0
+def _partition(
+    spaces: list[Space], n_clusters: int, rng: np.random.RandomState
+) -> Labels:
+    return np.column_stack(make_partitions(spaces, n_clusters, rng))
 
 
-def consensus_rows(partitions: list[Labels], weights: Array, n_clusters: int) -> Array:
+def consensus_rows(partitions: Labels, n_clusters: int) -> Array:
     """Embed rows by the clusters they are in.
 
     Rows and clusters are the two sides of a graph; with H the memberships, each
-    cluster's column over the root of its size and times the root of its partition's
-    weight, the embedding is H's leading left singular vectors, rows at unit length.
+    cluster's column over the root of its size, the embedding is H's leading left
+    singular vectors, rows at unit length.
+
+    Parameters
+    ----------
+    partitions : ndarray of shape (n, m)
+        A column of labels for every partition.
+    n_clusters : int
 
     Examples
     --------
     >>> import numpy as np
     >>> agreed, odd = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    >>> rows = consensus_rows([agreed, 1 - agreed, odd], np.ones(3), 2)
+    >>> partitions = np.column_stack([agreed, 1 - agreed, odd])
+    >>> rows = consensus_rows(partitions, 2)
     >>> (rows @ rows.T).round(1)[0]
     array([1. , 1. , 0.2, 0.2])
     """
-    n = len(partitions[0])
-    # Where nothing is explained at all, all partitions count alike.
-    weights = weights if weights.any() else np.ones(len(partitions))
+    n = len(partitions)
     blocks = []
-    for labels, weight in zip(partitions, weights, strict=True):
-        sizes = np.maximum(np.bincount(labels), 1)
-        entries = np.sqrt(weight / sizes[labels])
+    for labels in partitions.T:
+        entries = 1 / np.sqrt(np.bincount(labels)[labels])
         blocks.append(sparse.csr_array((entries, (np.arange(n), labels))))
     H = sparse.hstack(blocks, format="csr")
     vectors = leading_vectors((H.T @ H).toarray(), min(n_clusters, H.shape[1]))

@@ -243,7 +243,9 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
                 before = deadline.at(TIME_FOR["bridge"])
                 known = pairs.with_found(alignment)
-                bridge = fit_bridge(geometries, known, rng, deadline=before)
+                bridge = fit_bridge(
+                    geometries, known, problem.settings, rng, deadline=before
+                )
                 alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
             labelled = label_all(alignment, bridge, wanted, draw, deadline=until)
         except TimeIsUp:  # for a bridge: views that are not matched stand alone
@@ -361,7 +363,8 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             geometry._replace(points=geometry.read(X))
             for geometry, X in zip(self._geometries, self._views, strict=True)
         ]
-        return fit_bridge(geometries, pairs, np.random.RandomState(self._seed))
+        settings, rng = settings_of(self.effort), np.random.RandomState(self._seed)
+        return fit_bridge(geometries, pairs, settings, rng)
 
     def align_new(self, Xs: Mapping[int | str, Any]) -> Alignment:
         """Align new rows of fused views along the directions learned in ``fit``.
@@ -389,7 +392,8 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             self._check_matched(index)
             rows[index] = X
         trust, names = self.alignment_.trust, self.view_names_in_
-        return align_new_rows(self._space, rows, trust, names)
+        settings = settings_of(self.effort)
+        return align_new_rows(self._space, rows, trust, names, settings)
 
     def _check_matched(self, view: int) -> None:
         """Refuse a view whose rows could not be matched."""

@@ -15,13 +15,13 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from unaligned.kernels.neighbors import likely_top_products, top_products
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.config import Settings
+from unaligned.savuc.refine import N_COMPARED
 
 __all__ = ["GraphCoordinates", "read_graph"]
 
 Array = NDArray[Any]
 
-N_NEIGHBORS = 15  # as everywhere in SAVuC
-MOST_COMPARED = 30_000  # rows; of more, near ones are looked for in cells only
+N_STEPS = 8  # of the walk; 4 are as good on the development datasets, 1 is worse
 SLIGHT = 1e-6  # an eigenvalue of rounding errors, or of nothing after a step
 
 
@@ -34,13 +34,13 @@ class GraphCoordinates(NamedTuple):
     """Right eigenvectors of the walk, without the constant one: (n, at most 50)."""
     values: Array
     """Their eigenvalues, all above 0, largest first."""
-    n_steps: int = 1
-    """Steps of the walk: the more, the less is left of small differences."""
+    n_neighbors: int
+    """Neighbours of a row in the graph."""
 
     @property
     def points(self) -> Array:
         """Diffusion coordinates of the rows, at unit length."""
-        return unit_rows(self.vectors * self.values**self.n_steps)
+        return unit_rows(self.vectors * self.values**N_STEPS)
 
     def read(self, points: Array) -> Array:
         """Diffusion coordinates of new rows: their first step leads to old rows.
@@ -50,13 +50,13 @@ class GraphCoordinates(NamedTuple):
         points : ndarray of shape (m, d)
             Principal coordinates of rows of the view, `Geometry.read`.
         """
-        wanted = min(N_NEIGHBORS, len(self.rows))
+        wanted = min(self.n_neighbors, len(self.rows))
         near, _ = top_products(unit_rows(points), self.rows, wanted)
         after = self.vectors[near].mean(axis=1)
-        return unit_rows(after * self.values ** (self.n_steps - 1))
+        return unit_rows(after * self.values ** (N_STEPS - 1))
 
 
-def read_graph(points: Array) -> GraphCoordinates:
+def read_graph(points: Array, settings: Settings) -> GraphCoordinates:
     """Find the diffusion coordinates of the rows of a view.
 
     With W the symmetric graph of nearest neighbours by cosine and D its degrees, the
@@ -67,6 +67,8 @@ def read_graph(points: Array) -> GraphCoordinates:
     ----------
     points : ndarray of shape (n, d)
         Principal coordinates of the rows, `Geometry.points`.
+    settings : Settings
+        How many neighbours and coordinates.
 
     Examples
     --------
@@ -74,43 +76,45 @@ def read_graph(points: Array) -> GraphCoordinates:
 
     >>> import numpy as np
     >>> angles = np.r_[np.linspace(0, 0.1, 20), np.linspace(2, 2.1, 20)]
-    >>> graph = read_graph(np.column_stack([np.cos(angles), np.sin(angles)]))
+    >>> rows = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> graph = read_graph(rows, Settings())
     >>> side = np.sign(graph.points[:, 0])
     >>> bool(np.ptp(side[:20]) == np.ptp(side[20:]) == 0 and side[0] != side[-1])
     True
     """
-    n = len(points)
+    n, n_neighbors = len(points), settings.n_neighbors
     rows = unit_rows(np.asarray(points, dtype=np.float32))
     if n < 3:
-        return GraphCoordinates(rows, rows, np.ones(rows.shape[1], dtype=np.float32))
-    weights = _neighbor_graph(rows)
+        ones = np.ones(rows.shape[1], dtype=np.float32)
+        return GraphCoordinates(rows, rows, ones, n_neighbors)
+    weights = _neighbor_graph(rows, n_neighbors)
     degrees = weights.sum(axis=1)
     scale = sparse.diags_array(1 / np.sqrt(degrees))
     constant = np.sqrt(degrees / degrees.sum())
-    values, vectors = _leading(scale @ weights @ scale, constant)
+    wanted = min(settings.n_directions, n - 1)
+    values, vectors = _leading(scale @ weights @ scale, constant, wanted)
     kept = values > SLIGHT
     kept[0] = True  # a view always has a coordinate
     walk = vectors[:, kept] / constant[:, None]
     return GraphCoordinates(
-        rows, walk.astype(np.float32), values[kept].astype(np.float32)
+        rows, walk.astype(np.float32), values[kept].astype(np.float32), n_neighbors
     )
 
 
-def _neighbor_graph(rows: Array) -> Any:
+def _neighbor_graph(rows: Array, n_neighbors: int) -> Any:
     """Count, for every two rows, who is among whose nearest: 0, 1 or 2."""
     n = len(rows)
-    wanted = min(N_NEIGHBORS + 1, n)  # a row is among its own
-    nearest = top_products if n <= MOST_COMPARED else likely_top_products
+    wanted = min(n_neighbors + 1, n)  # a row is among its own
+    nearest = top_products if n <= N_COMPARED else likely_top_products
     near, _ = nearest(rows, rows, wanted)
     ends = np.repeat(np.arange(n), wanted), near.ravel()
     graph = sparse.csr_array((np.ones(n * wanted), ends), shape=(n, n))
     return (graph + graph.T).tocsr()
 
 
-def _leading(matrix: Any, known: Array) -> tuple[Array, Array]:
+def _leading(matrix: Any, known: Array, wanted: int) -> tuple[Array, Array]:
     """Find leading eigenvectors beside a known one; largest eigenvalues first."""
     n = matrix.shape[0]
-    wanted = min(Settings().n_directions, n - 1)
     if n <= 4 * wanted:
         deflated = matrix.toarray() - np.outer(known, known)
         values, vectors = eigh(deflated, subset_by_index=[n - wanted, n - 1])

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.bridge import Bridge, Space
+from unaligned.savuc.bridge import Bridge
 
 __all__ = ["joint_blocks", "joint_coordinates", "place_rows"]
 
@@ -38,28 +38,24 @@ def joint_blocks(bridge: Bridge, deadline: Deadline = NEVER) -> list[dict[int, A
     return found
 
 
-def joint_coordinates(bridge: Bridge, space: Space = "diffusion") -> list[Array]:
+def joint_coordinates(bridge: Bridge) -> list[Array]:
     """Place all rows of all views in one space for each group of linked views.
 
-    `joint_blocks` side by side, with rows scaled to unit length.
+    Diffusion coordinates of `joint_blocks` side by side, rows scaled to unit length.
 
     Parameters
     ----------
     bridge : Bridge
-    space : "diffusion" or "principal"
-        Which of the features.
 
     Returns
     -------
     list of ndarray of shape (n_i, d)
         Views of one group have the same columns.
     """
-    return [_side_by_side(bridge, blocks, space) for blocks in joint_blocks(bridge)]
+    return [_side_by_side(bridge, blocks) for blocks in joint_blocks(bridge)]
 
 
-def place_rows(
-    bridge: Bridge, points: Array, i: int, space: Space = "diffusion"
-) -> Array:
+def place_rows(bridge: Bridge, points: Array, i: int) -> Array:
     """Place new rows of view i beside those of `joint_coordinates`.
 
     Parameters
@@ -68,14 +64,13 @@ def place_rows(
     points : ndarray of shape (m, d)
         Principal coordinates of the rows, `Geometry.read`.
     i : int
-    space : "diffusion" or "principal"
 
     Returns
     -------
     ndarray of shape (m, columns of the view's group)
     """
     blocks = _estimates(bridge, bridge.read(points, i), i)
-    return _side_by_side(bridge, blocks, space)
+    return _side_by_side(bridge, blocks)
 
 
 def _estimates(bridge: Bridge, features: Array, i: int) -> dict[int, Array]:
@@ -86,6 +81,6 @@ def _estimates(bridge: Bridge, features: Array, i: int) -> dict[int, Array]:
     }
 
 
-def _side_by_side(bridge: Bridge, blocks: dict[int, Array], space: Space) -> Array:
-    parts = [block[:, bridge.columns(j, space)] for j, block in blocks.items()]
+def _side_by_side(bridge: Bridge, blocks: dict[int, Array]) -> Array:
+    parts = [block[:, bridge.diffusion(j)] for j, block in blocks.items()]
     return unit_rows(np.hstack(parts))

@@ -10,7 +10,6 @@ from scipy.optimize import linear_sum_assignment
 from unaligned.alignment import TRUSTED, Alignment
 from unaligned.deadline import NEVER, Deadline
 from unaligned.known_pairs import KnownPairs
-from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
 from unaligned.savuc.align import only_known
 from unaligned.savuc.bridge import Bridge
@@ -25,7 +24,6 @@ Labels = NDArray[np.intp]
 
 DOUBTFUL = 0.1  # confidence below which a match is wrong more often than right
 ENOUGH_PER_CLUSTER = 10  # rows that are in all views, to cluster views together
-N_STARTS = 10  # of k-means
 
 
 class Labelled(NamedTuple):
@@ -59,7 +57,9 @@ def label_views(
     bridged = bridged_groups(alignment, bridge)
     if bridge is not None and bridged:
         until = deadline.part(1, of=2)
-        joint = cluster_linked(bridge, n_clusters, _kmeans, rng, bridged, until)
+        joint = cluster_linked(
+            bridge, views.arrays, n_clusters, rng, bridged, until, settings
+        )
         labels = {i: joint[i] for group in bridged for i in group}
     quality: dict[int, float] = {}
 
@@ -95,10 +95,6 @@ def label_views(
         trust[alignment.template] = trust.max()
         alignment = moved_to(best, trust, alignment, views, pairs)
     return Labelled(view_labels, alignment, tuple(alignment.trusted()))
-
-
-def _kmeans(points: Any, n_clusters: int, rng: np.random.RandomState) -> Labels:
-    return kmeans(points, min(n_clusters, len(points)), rng, N_STARTS)
 
 
 def bridged_groups(

@@ -128,7 +128,11 @@ def find_space(
 
 
 def align_new_rows(
-    space: SharedSpace, Xs: dict[int, Any], trust: Array, names: list[str]
+    space: SharedSpace,
+    Xs: dict[int, Any],
+    trust: Array,
+    names: list[str],
+    settings: Settings,
 ) -> Alignment:
     """Align new rows of some of the views, along the directions learned before."""
     template, *others = Xs
@@ -139,7 +143,7 @@ def align_new_rows(
         there = space.places[i].whitened(Xs[i])
         first = template < i
         cross = space.crosses[(template, i) if first else (i, template)]
-        matching = match_rows(cross if first else cross.T, here, there, Settings())
+        matching = match_rows(cross if first else cross.T, here, there, settings)
         permutations.append(matching.partner)
         confidence.append(matching.confidence)
     shared = np.array([1.0, *(min(trust[template], trust[i]) for i in others)])
