@@ -362,7 +362,7 @@ def test_all_rows_of_all_views_have_one_naming():
     assert named > 0.6 > unnamed + 0.1
 
 
-@pytest.mark.parametrize("n_steps", [0, 3, 6])
+@pytest.mark.parametrize("n_steps", [0, 1, 3])
 def test_a_bridge_for_which_there_is_no_time_is_given_up(n_steps):
     Xs, _ = clusters(60)
     times = iter(range(100))

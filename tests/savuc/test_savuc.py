@@ -337,6 +337,7 @@ def test_a_fit_goes_on_from_its_checkpoint_to_the_same_result(tmp_path, monkeypa
 
 @pytest.mark.parametrize("aligned", [None, 20, "all"])
 @pytest.mark.parametrize("n_clusters", [3, "auto"])
+@pytest.mark.filterwarnings("ignore:The evidence on the number of clusters is flat")
 def test_a_time_limit_that_is_over_leaves_a_usable_result(
     aligned, n_clusters, tmp_path, capsys
 ):

@@ -100,7 +100,7 @@ class Settings:
     """Matchings from random starts that must not be as good. Cost."""
     n_rival_rows: int = 2000
     """Rows of all rivals together, where rows are few and rivals cheap. Cost."""
-    turning_point: float = 0.08
+    turning_point: float = 0.06
     """Excess evidence at which a matching is as likely right as wrong. Calibrated."""
     sharpness: float = 0.01
     """Change of the excess that changes the odds of trust by e. Calibrated."""
