@@ -73,7 +73,7 @@ def _check_shape(
 def _check_array(
     name: str, part: Any, words: list[str], sizes: dict[str, int], view: str
 ) -> None:
-    sort = words[0] if words[0] in ("int", "inf") else ""
+    sort = words[0] if words[:1] in (["int"], ["inf"]) else ""  # [] is a number
     axes = words[1:] if sort else words
     kinds = "iu" if sort == "int" else "biuf"
     need(
