@@ -7,7 +7,7 @@ from tests.conftest import make_blobs
 from unaligned import SAVuC
 from unaligned.base import ViewClusterer
 from unaligned.estimators import ESTIMATORS
-from unaligned.savuc import estimator
+from unaligned.savuc import estimator, outcome
 
 HELD = [name for name, cls in ESTIMATORS.items() if cls._n_threads == 1]
 
@@ -49,13 +49,14 @@ def test_a_fit_takes_one_thread(name, monkeypatch, two_threads):
 def test_savuc_labels_with_one_thread(monkeypatch, two_threads):
     seen = []
     for name in ("fit_bridge", "label_views", "find_space", "fit_labeller"):
-        step = getattr(estimator, name)
+        module = estimator if name == "fit_labeller" else outcome
+        step = getattr(module, name)
 
         def seen_from(*arguments, step=step, name=name, **options):
             seen.append((name, threads()))
             return step(*arguments, **options)
 
-        monkeypatch.setattr(estimator, name, seen_from)
+        monkeypatch.setattr(module, name, seen_from)
     SAVuC(3, effort="quick", random_state=0).fit(make_blobs(n=30)[0], aligned=10)
     assert len({name for name, _ in seen}) == 4
     assert all(number == {1} for _, number in seen)

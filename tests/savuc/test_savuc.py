@@ -12,7 +12,7 @@ from unaligned.checkpoints import FitCheckpoint
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.deadline import Deadline
 from unaligned.metrics import clustering_scores, instance_alignment_rate
-from unaligned.savuc import estimator
+from unaligned.savuc import estimator, outcome
 from unaligned.savuc.labels import DOUBTFUL
 
 
@@ -362,13 +362,14 @@ def test_whatever_stage_the_time_is_up_in(stage, monkeypatch):
         "bridge": "fit_bridge",
         "labels": "label_views",
     }
-    begin = getattr(estimator, begins[stage])
+    module = estimator if stage == "alignment" else outcome
+    begin = getattr(module, begins[stage])
 
     def jump(*arguments, **options):
         now[0] = 10.0
         return begin(*arguments, **options)
 
-    monkeypatch.setattr(estimator, begins[stage], jump)
+    monkeypatch.setattr(module, begins[stage], jump)
     monkeypatch.setattr(
         estimator, "Deadline", lambda limit: Deadline(limit, lambda: now[0])
     )

@@ -1,38 +1,28 @@
 """The estimator SAVuC."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from unaligned.alignment import Alignment
 from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT, Milestone
-from unaligned.deadline import NEVER, Deadline, TimeIsUp
+from unaligned.deadline import NEVER, Deadline
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
 from unaligned.partitions.labeller import fit_labeller
 from unaligned.savuc.align import align_steps, memory_need
-from unaligned.savuc.bridge import Bridge, fit_bridge
 from unaligned.savuc.config import EFFORTS, Settings, settings_of
 from unaligned.savuc.consensus import cluster_view
-from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.growth import Problem
-from unaligned.savuc.joint_space import joint_coordinates, place_rows
-from unaligned.savuc.labels import (
-    Labelled,
-    bridged_groups,
-    given_suspects,
-    label_views,
-)
+from unaligned.savuc.joint_space import place_rows
+from unaligned.savuc.new_rows import NewRowsOfViewsMixin
+from unaligned.savuc.outcome import TIME_FOR, Outcome, label_aligned
 from unaligned.savuc.shapes import (
     FITTED,
     STATE,
@@ -41,33 +31,14 @@ from unaligned.savuc.shapes import (
     shapes_of_geometries,
     shapes_of_space,
 )
-from unaligned.savuc.shared_space import SharedSpace, align_new_rows, find_space
-from unaligned.savuc.translation import fit_translation
-from unaligned.views import Views, check_new_rows, label
+from unaligned.views import Views
 
 __all__ = ["SAVuC"]
-
-# Share of a time limit after which each stage ends. The last ones are cheap, and are
-# what a result cannot do without.
-TIME_FOR = {"number of clusters": 0.2, "alignment": 0.6, "bridge": 0.7, "labels": 0.9}
 
 Labels = NDArray[np.intp]
 
 
-class State(NamedTuple):
-    """What a fit finds."""
-
-    labelled: Labelled
-    space: SharedSpace
-    embedding: NDArray[np.float32]
-    bridge: Bridge | None
-    """Regressions between views, where pairs are known."""
-    bridged: tuple[int, ...]
-    """Views that are placed by the bridge, not by matched rows."""
-    geometries: list[Geometry]
-
-
-class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
+class SAVuC(NewRowsOfViewsMixin, SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     """Structure-first view-unaligned clustering: align for real, or say that it cannot.
 
     Finds which rows of the views belong together (`unaligned.align`), fuses partitions
@@ -153,7 +124,6 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     _fitted_shapes: ClassVar[dict[str, Any]] = FITTED
     _state_shapes: ClassVar[dict[str, Any]] = STATE
     _single_view_labels: list[Labels] | None
-    _bridge: Bridge | None
     _bridged: tuple[int, ...]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -222,48 +192,14 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         until = deadline.at(TIME_FOR["alignment"])
         problem = Problem(views, pairs, settings, until, self.verbose)
         alignment, geometries = yield from align_steps(problem, rng, reached)
-        state = self._label(problem, alignment, geometries, rng, draw, deadline)
-        yield Iterate(state, None, converged=True)
-
-    @threadpool_limits.wrap(limits=1)
-    def _label(
-        self,
-        problem: Problem,
-        alignment: Alignment,
-        geometries: list[Geometry],
-        rng: np.random.RandomState,
-        draw: np.random.RandomState,
-        deadline: Deadline,
-    ) -> State:
-        """Label aligned views, and find the space that they share."""
-        views, pairs, bridge = problem.views, problem.pairs, None
-        label_all = partial(label_views, views, pairs, settings=problem.settings)
-        wanted, until = self.n_clusters_, deadline.at(TIME_FOR["labels"])
-        try:
-            if any(ids.max(initial=-1) >= 0 for ids in pairs.identities):
-                before = deadline.at(TIME_FOR["bridge"])
-                known = pairs.with_found(alignment)
-                bridge = fit_bridge(
-                    geometries, known, problem.settings, rng, deadline=before
-                )
-                alignment = replace(alignment, suspects=given_suspects(bridge, pairs))
-            labelled = label_all(alignment, bridge, wanted, draw, deadline=until)
-        except TimeIsUp:  # for a bridge: views that are not matched stand alone
-            bridge = None
-            labelled = label_all(alignment, None, wanted, draw, deadline=until)
-        alignment = labelled.alignment
-        matched, template = tuple(alignment.matched()), alignment.template
-        ridge = problem.settings.ridge
-        space, embedding = find_space(geometries, alignment, matched, ridge)
-        bridged = tuple(i for group in bridged_groups(alignment, bridge) for i in group)
-        if bridge is not None and template in bridged:
-            embedding = joint_coordinates(bridge)[template]
-        bare = [geometry.without_rows() for geometry in geometries]
-        return State(labelled, space, embedding, bridge, bridged, bare)
+        outcome = label_aligned(
+            problem, alignment, geometries, self.n_clusters_, (rng, draw), deadline
+        )
+        yield Iterate(outcome, None, converged=True)
 
     @threadpool_limits.wrap(limits=1)
     def _describe(
-        self, state: State, views: Views, pairs: KnownPairs, seed: int
+        self, state: Outcome, views: Views, pairs: KnownPairs, seed: int
     ) -> dict[str, Any]:
         view_labels, alignment, common = state.labelled
         return {
@@ -310,100 +246,6 @@ class SAVuC(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             return place_rows(self._bridge, self._geometries[view].read(X), view)
         self._check_matched(view)
         return self._space.places[view].embed(X)
-
-    def translate(
-        self,
-        X: Any,
-        from_view: int | str,
-        to_view: int | str,
-        *,
-        return_std: bool = False,
-    ) -> Any:
-        """Estimate rows of one view in the columns of another.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features of from_view)
-        from_view, to_view : int or str
-            Two views that known pairs link, or whose rows are matched.
-        return_std : bool, default=False
-            Whether to give standard errors, too.
-
-        Returns
-        -------
-        estimate : ndarray of shape (n_rows, n_features of to_view)
-        error : ndarray of the same shape
-            Root of the expected squared error of each entry; if ``return_std``.
-        """
-        check_is_fitted(self)
-        X, at = check_new_rows(X, estimator=self, view=from_view)
-        to = self.alignment_.index_of(to_view)
-        bridge = self._bridge if self._bridge is not None else self._matched_bridge()
-        if at == to or not bridge.linked(at, to):
-            names = [label(self.view_names_in_[i]) for i in (at, to)]
-            raise ValueError(
-                f"Nothing leads from {names[0]} to {names[1]}: no pair of their rows "
-                "is known or was matched. Give some pairs to fit(aligned=...)."
-            )
-        translation = fit_translation(bridge, self._views[to], at, to)
-        features = bridge.read(self._geometries[at].read(X), at)
-        estimate, error = translation.estimate(features)
-        return (estimate, error) if return_std else estimate
-
-    def _matched_bridge(self) -> Bridge:
-        """Learn a bridge from matches alone."""
-        if "_geometries" not in vars(self):
-            raise ValueError(
-                "This model was saved by an earlier version, which translated no rows. "
-                "Fit it again."
-            )
-        nothing = [np.full(X.shape[0], -1, dtype=np.intp) for X in self._views]
-        pairs = KnownPairs(nothing).with_found(self.alignment_)
-        geometries = [
-            geometry._replace(points=geometry.read(X))
-            for geometry, X in zip(self._geometries, self._views, strict=True)
-        ]
-        settings, rng = settings_of(self.effort), np.random.RandomState(self._seed)
-        return fit_bridge(geometries, pairs, settings, rng)
-
-    def align_new(self, Xs: Mapping[int | str, Any]) -> Alignment:
-        """Align new rows of fused views along the directions learned in ``fit``.
-
-        Parameters
-        ----------
-        Xs : dict of array-likes or sparse matrices
-            New rows by view, ``{view: X}`` with views by index or by name: two or
-            more. They may have different numbers of rows.
-
-        Returns
-        -------
-        Alignment
-            Of those views only, in the order given; the first is the template.
-        """
-        check_is_fitted(self)
-        if not isinstance(Xs, Mapping) or len(Xs) < 2:
-            raise ValueError(
-                "align_new needs new rows of two or more views as a dict "
-                f"{{view: X}}, got {type(Xs).__name__}."
-            )
-        rows = {}
-        for view, X in Xs.items():
-            X, index = check_new_rows(X, estimator=self, view=view)
-            self._check_matched(index)
-            rows[index] = X
-        trust, names = self.alignment_.trust, self.view_names_in_
-        settings = settings_of(self.effort)
-        return align_new_rows(self._space, rows, trust, names, settings)
-
-    def _check_matched(self, view: int) -> None:
-        """Refuse a view whose rows could not be matched."""
-        if view not in self._space.places:
-            name, trust = self.view_names_in_[view], self.alignment_.trust[view]
-            matched = ", ".join(self.view_names_in_[i] for i in self._space.places)
-            raise ValueError(
-                f"{label(name)} could not be aligned (trust {trust:.2f}): it has no "
-                f"place in the space that these views share: {matched}."
-            )
 
     @property
     def single_view_labels_(self) -> list[Labels]:
