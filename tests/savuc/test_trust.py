@@ -196,7 +196,8 @@ def test_every_split_is_used_both_ways(maps):
 def test_the_more_rows_the_more_candidates(n_rows_each):
     held_out, rest = np.zeros((20, 2)), 1 + np.arange(400).reshape(200, 2)
     settings = replace(QUICK, n_rows_each=n_rows_each)
-    found = with_distractors(held_out, rest, settings, np.random.RandomState(0))
+    rows, rng = np.vstack([held_out, rest]), np.random.RandomState(0)
+    found = rows[with_distractors(np.arange(20), np.arange(20, 220), settings, rng)]
     assert len(found) == max(20, 220 // n_rows_each)
     np.testing.assert_array_equal(found[:20], held_out)
     added = {tuple(row) for row in found[20:]}

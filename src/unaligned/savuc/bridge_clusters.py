@@ -32,6 +32,7 @@ from unaligned.savuc.bridge_partitions import (
     name_in_common,
 )
 from unaligned.savuc.config import NORMAL, Settings
+from unaligned.savuc.consensus import N_BEST, N_ROWS
 from unaligned.savuc.geometry import leading_vectors
 from unaligned.savuc.recipes import Space, joint_spaces, make_partitions, view_spaces
 
@@ -44,9 +45,7 @@ __all__ = [
 Array = NDArray[Any]
 Labels = NDArray[np.intp]
 
-N_ROWS = 2500  # rows, at most, that are partitioned: cost, as where views are matched
-ENOUGH_PER_CLUSTER = 10  # rows known in all views to partition them: as matched ones
-N_BEST = 15  # partitions that are reconciled: as where views are matched
+ENOUGH_PER_CLUSTER = 10  # rows known or matched in all views, to cluster them together
 N_STARTS = 10  # of the last k-means: custom
 
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry, spread_of
 from unaligned.savuc.refine import join_rows, score, soft_cycle
+from unaligned.savuc.trust import FEWEST_DIRECTIONS
 
 __all__ = ["assign_extremes", "couple_extremes"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
-FEWEST_FACTORS = 4  # fewer cannot be tested
 N_ASSIGNED = 16  # rows that are assigned: more than twice the factors, mostly
 N_AMONG = 100  # rows of the other view that they are assigned to
 N_SETTLED = 300  # longest rows on which assignments are compared
@@ -41,10 +41,11 @@ def couple_extremes(
     tried, from either view; a soft cycle on some of the longest rows tells which of the
     assignments are best.
     """
-    full = [geometry.at_full_length() for geometry in geometries]
+    full = [whitened_rows(geometry.at_full_length()) for geometry in geometries]
     fits = []
-    for n_factors in range(FEWEST_FACTORS, min(rows.shape[1] for rows in full) + 1):
-        F, G = (whitened_factors(rows, n_factors) for rows in full)
+    most = min(rows.shape[1] for rows in full)
+    for n_factors in range(FEWEST_DIRECTIONS, most + 1):  # fewer cannot be tested
+        F, G = (rows[:, :n_factors] for rows in full)
         f, g = longest_first(F), longest_first(G)
         A, B = whitened[0][f[:N_SETTLED]], whitened[1][g[:N_SETTLED]]
         F, G = F[f[:N_AMONG]], G[g[:N_AMONG]]
@@ -65,11 +66,10 @@ def longest_first(rows: Array) -> Indices:
     return np.argsort(-np.linalg.norm(rows, axis=1), kind="stable")
 
 
-def whitened_factors(rows: Array, n_factors: int) -> Array:
-    """Leading directions of rows at full length, centred and at unit variance."""
-    leading = rows[:, :n_factors]
-    factors: Array = (leading - leading.mean(axis=0)) / spread_of(leading, 0.0)
-    return factors
+def whitened_rows(rows: Array) -> Array:
+    """Rows with every direction centred and at unit variance."""
+    whitened: Array = (rows - rows.mean(axis=0)) / spread_of(rows, 0.0)
+    return whitened
 
 
 def assign_extremes(one: Array, other: Array, beam_width: int) -> Indices:

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from unaligned.alignment import TRUSTED, Alignment
 from unaligned.deadline import NEVER, Deadline
@@ -13,7 +12,8 @@ from unaligned.known_pairs import KnownPairs
 from unaligned.partitions.labeller import fit_labeller
 from unaligned.savuc.align import only_known
 from unaligned.savuc.bridge import Bridge
-from unaligned.savuc.bridge_clusters import cluster_linked
+from unaligned.savuc.bridge_clusters import ENOUGH_PER_CLUSTER, cluster_linked
+from unaligned.savuc.bridge_partitions import common_names
 from unaligned.savuc.config import NORMAL, Settings
 from unaligned.savuc.consensus import cluster_view, fuse_views
 from unaligned.views import Views
@@ -23,7 +23,6 @@ __all__ = ["Labelled", "bridged_groups", "given_suspects", "label_views", "renam
 Labels = NDArray[np.intp]
 
 DOUBTFUL = 0.1  # confidence below which a match is wrong more often than right
-ENOUGH_PER_CLUSTER = 10  # rows that are in all views, to cluster views together
 
 
 class Labelled(NamedTuple):
@@ -211,10 +210,8 @@ def rename(
     rows = alignment.permutations[view]
     matched = np.flatnonzero(rows >= 0)
     n_names = int(max(labels.max(), template_labels.max())) + 1
-    counts = np.zeros((n_names, n_names))
-    np.add.at(counts, (labels[rows[matched]], template_labels[matched]), 1)
-    names = linear_sum_assignment(-counts)[1]
-    return np.asarray(names[labels], dtype=np.intp)
+    own, told = labels[rows[matched]], template_labels[matched]
+    return common_names(own, told, n_names)[labels]
 
 
 def given_suspects(

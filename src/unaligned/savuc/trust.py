@@ -123,7 +123,11 @@ def held_out_evidence(
     rows = distinct_pairs(one, other, partner)
     rows = np.sort(rng.permutation(rows)[: settings.n_tested])
     pairs = one[rows], other[partner[rows]]
-    rest = np.delete(one, rows, axis=0), np.delete(other, partner[rows], axis=0)
+    tested = rows, partner[rows]
+    rest = [
+        np.delete(np.arange(len(side)), at)
+        for side, at in zip((one, other), tested, strict=True)
+    ]
     fold_of = rng.permutation(len(rows)) % settings.n_folds
     sums, counts = np.zeros(len(rows)), np.zeros(len(rows))
     for fold in range(settings.n_folds):
@@ -132,20 +136,20 @@ def held_out_evidence(
             return UNTESTED
         cross = learn_again(pairs[0][learn], pairs[1][learn], settings)
         A, B = (
-            with_distractors(side[test], more, settings, rng)
-            for side, more in zip(pairs, rest, strict=True)
+            side[with_distractors(at[test], more, settings, rng)]
+            for side, at, more in zip((one, other), tested, rest, strict=True)
         )
-        for tested, gain in tested_gains(cross, A, B, len(test), settings, rng):
-            sums[test[tested]] += gain
-            counts[test[tested]] += 1
+        for found, gain in tested_gains(cross, A, B, len(test), settings, rng):
+            sums[test[found]] += gain
+            counts[test[found]] += 1
         if fold == 0 and sums.sum() <= 0:
             break
     return weighted_mean(sums, counts)
 
 
 def with_distractors(
-    held_out: Array, rest: Array, settings: Settings, rng: np.random.RandomState
-) -> Array:
+    held_out: Indices, rest: Indices, settings: Settings, rng: np.random.RandomState
+) -> Indices:
     """Held-out rows, and so many others that partners are not too easy to find.
 
     A partner was chosen among all rows, so it is near in directions of either half,
@@ -155,16 +159,19 @@ def with_distractors(
     wanted = n // settings.n_rows_each - len(held_out)
     if wanted <= 0:
         return held_out
-    return np.vstack([held_out, rest[rng.permutation(len(rest))[:wanted]]])
+    return np.concatenate([held_out, rest[rng.permutation(len(rest))[:wanted]]])
 
 
 def distinct_pairs(one: Array, other: Array, partner: Indices) -> Indices:
     """Find matched rows, one of each set of equal ones, which have no one partner."""
     rows = np.flatnonzero(partner >= 0)
-    for values in (one, other[partner]):
-        first = np.unique(values[rows], axis=0, return_index=True)[1]
-        rows = rows[np.sort(first)]
-    return rows
+    rows = rows[first_of_equal(one[rows])]
+    return rows[first_of_equal(other[partner[rows]])]
+
+
+def first_of_equal(rows: Array) -> Indices:
+    """Find rows that equal no earlier one."""
+    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
 
 def learn_again(one: Array, other: Array, settings: Settings) -> Array:
