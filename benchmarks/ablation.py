@@ -3,17 +3,22 @@
 Parts are left out or replaced, one at a time, and constants halved and doubled; a JSON
 line per case and variant goes to ``benchmarks/results/ablation.jsonl``. What is there
 is not run again; ``--table`` prints the tables. A study of `STUDIES` gives, for a case,
-accuracy in percent by variant. So far: ``fusion``, the partition of views whose rows
-are in their true pairs, from pools that `benchmarks.pools` keeps.
+percentages by variant, and their CPU seconds where each is a run of its own:
+
+- ``fusion``: accuracy of the partition of views whose rows are in their true pairs,
+  from pools that `benchmarks.pools` keeps;
+- ``search``: rows with the right partner (`benchmarks.search_parts`).
 """
 
 import argparse
 import time
+from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.pools import FUSED, fused_pool
+from benchmarks.search_parts import MATCHED, ablate_search
 from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.kmeans import kmeans
@@ -71,23 +76,30 @@ def ablate_fusion(case):
     single = [pool.accuracy[name] for name in names if name.startswith("view")]
     found["oracle: best partition of a view"] = max(single)
     found[ORACLE] = max(pool.accuracy.values())
-    return {name: round(float(value), 1) for name, value in found.items()}
+    return {name: round(float(value), 1) for name, value in found.items()}, {}
 
 
-# Study: what gives accuracies by variant, and the cases it is asked about.
-STUDIES = {"fusion": (ablate_fusion, FUSED)}
+# Study: what gives percentages and seconds by variant, and the cases it is asked about.
+STUDIES = {"fusion": (ablate_fusion, FUSED), "search": (ablate_search, MATCHED)}
 
 
-def name_of(case):
-    """Name a case in the results."""
-    return case.dataset + "".join(f", {i}" for i in case.views or ())
+def run(job):
+    """Give the result of one case of a study."""
+    study, case = job
+    start = time.process_time()
+    found, seconds = STUDIES[study][0](case)
+    record = {"study": study, "case": case.name, "accuracy": found}
+    record |= {"seconds": seconds} if seconds else {}
+    record["CPU seconds"] = round(time.process_time() - start, 1)
+    return record
 
 
 def table(records):
     """Markdown: mean over datasets of every variant, against the method as it is."""
     variants = [name for name in records[0]["accuracy"] if name != "as it is"]
-    lines = ["| variant | mean | against | cases better / worse by 1 |"]
-    lines.append("| --- | --- | --- | --- |")
+    timed = "seconds" in records[0]
+    head = ["variant", "mean", "against", "better / worse by 1", "time"][: 4 + timed]
+    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
     datasets = [record["case"].split(",")[0] for record in records]
 
     def mean(values):
@@ -96,13 +108,20 @@ def table(records):
             groups[name].append(value)
         return np.mean([np.mean(group) for group in groups.values()])
 
-    base = np.array([record["accuracy"]["as it is"] for record in records])
-    lines.append(f"| as it is | {mean(base):.1f} | | |")
+    def column(of, name):
+        return np.array([record[of][name] for record in records])
+
+    base = column("accuracy", "as it is")
+    lines.append(f"| as it is | {mean(base):.1f} |{' |' * (len(head) - 2)}")
     for name in variants:
-        found = np.array([record["accuracy"][name] for record in records])
+        found = column("accuracy", name)
         gain = found - base
         counts = f"{np.sum(gain >= 1)} / {np.sum(gain <= -1)}"
-        lines.append(f"| {name} | {mean(found):.1f} | {mean(gain):+.1f} | {counts} |")
+        cells = [name, f"{mean(found):.1f}", f"{mean(gain):+.1f}", counts]
+        if timed:
+            times = column("seconds", name).sum() / column("seconds", "as it is").sum()
+            cells.append(f"{times:.2f}")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -111,19 +130,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--studies", nargs="+", default=[*STUDIES], choices=STUDIES)
     parser.add_argument("--table", action="store_true", help="run nothing")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    there = {(record["study"], record["case"]) for record in read_records(RESULTS)}
+    there = {(r["study"], r["case"]) for r in read_records(arguments.results)}
     for study in arguments.studies:
-        ablate, cases = STUDIES[study]
-        for case in [] if arguments.table else cases:
-            if (study, name_of(case)) in there:
-                continue
-            start = time.process_time()
-            record = {"study": study, "case": name_of(case), "accuracy": ablate(case)}
-            record["CPU seconds"] = round(time.process_time() - start, 1)
-            append_record(RESULTS, record)
-            print(record, flush=True)
-        found = [r for r in read_records(RESULTS) if r["study"] == study]
+        jobs = [(study, case) for case in STUDIES[study][1]]
+        jobs = [job for job in jobs if (study, job[1].name) not in there]
+        with Pool(arguments.jobs) as pool:
+            todo = [] if arguments.table else jobs
+            for record in pool.imap_unordered(run, todo):
+                append_record(arguments.results, record)
+                print(record["case"], record["CPU seconds"], flush=True)
+        found = [r for r in read_records(arguments.results) if r["study"] == study]
         if found:
             print(f"\n### {study}\n\n{table(found)}")
 

@@ -43,6 +43,11 @@ class Case(NamedTuple):
     dataset: str
     views: tuple[int, ...] | None = None
 
+    @property
+    def name(self):
+        """Name of the case in results."""
+        return self.dataset + "".join(f", {i}" for i in self.views or ())
+
 
 SOME_VIEWS = {"Handwritten": (0, 2, 4), "Caltech101-20-recon": (3, 4, 5)}
 FUSED = [

@@ -145,7 +145,7 @@ def make(case):
     return X, Y, a, b, y
 
 
-def run(case, effort="quick"):
+def run(case, effort="normal"):
     """Search one pair of views, and tell how right it is."""
     kind, side, what, rows, seed = case
     X, Y, a, b, y = make(case)
@@ -214,7 +214,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--kinds", help="only these kinds, separated by commas")
-    parser.add_argument("--effort", choices=EFFORTS, default="quick")
+    parser.add_argument("--effort", choices=EFFORTS, default="normal")
     parser.add_argument(
         "--calibrate", action="store_true", help="fit trust to what was searched"
     )

@@ -13,7 +13,6 @@ from unaligned.savuc.anchors import (
     quantiles,
     ranks,
     row_distances,
-    single_rows,
 )
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.starts import prepare_view
@@ -126,24 +125,6 @@ def test_signatures_know_no_order_of_rows_and_no_rotation_of_columns():
     one, moved = search_view(X).sketch, search_view(X[order]).sketch
     alike = np.abs(one.signatures[order] - moved.signatures).mean()
     assert alike < 0.01 < np.abs(one.signatures - moved.signatures).mean()
-
-
-def test_single_rows_are_rows(view):
-    settings = replace(QUICK, n_singles=70)
-    found = single_rows(view.whitened, view.sketch, settings, rng())
-    assert found.masses.shape == (70,)
-    np.testing.assert_allclose(found.masses.sum(), 1, rtol=1e-5)
-    np.testing.assert_allclose(found.distances.mean(), 1, rtol=1e-5)
-    # Which ones they are follows from their values; so do distances between them.
-    chosen = [
-        int(np.flatnonzero((view.whitened == row).all(axis=1))[0])
-        for row in found.means
-    ]
-    assert len(set(chosen)) == 70
-    places = np.searchsorted(view.sketch.rows, chosen)
-    expected = view.sketch.distances[np.ix_(places, places)]
-    np.testing.assert_allclose(found.distances, expected / expected.mean(), rtol=1e-5)
-    np.testing.assert_array_equal(found.signatures, view.sketch.signatures[places])
 
 
 def test_centres_sum_up_all_rows(view):

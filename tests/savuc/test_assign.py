@@ -110,7 +110,7 @@ def test_mutual_partners_are_the_mutual_best_ones_of_the_last_plan():
     other, order = other[:100], order[:100]
     rows, cross = join_rows(one, other), true_cross(one, other, order)
     found = mutual_partners(cross, rows, QUICK)
-    n_directions, temperature, _ = QUICK.schedule[-1]
+    n_directions, temperature = QUICK.schedule[-1]
     A, B = along_directions(cross, rows, n_directions, likelihood_weights)
     plan = plan_rows(A, B, temperature, assign.N_PLANNED, QUICK)
     expected = np.full(120, -1)

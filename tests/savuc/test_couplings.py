@@ -158,24 +158,16 @@ def test_signatures_that_are_the_same_are_coupled():
     np.testing.assert_array_equal(plan.argmax(axis=0), order)
 
 
-@pytest.mark.parametrize("n_generations", [0, 2])
-def test_the_search_finds_a_hidden_permutation(n_generations):
+def test_the_search_finds_a_hidden_permutation():
     one = make_anchors(0, size=20)
     order = np.random.RandomState(3).permutation(20)
-    settings = replace(QUICK, n_starts=30, n_generations=n_generations, n_candidates=2)
+    settings = replace(QUICK, n_starts=30, n_candidates=2)
     plans = couplings.couple_centres(
         one, permuted(one, order), settings, np.random.RandomState(0)
     )
     assert 1 <= len(plans) <= 2
     # Anchors that lie close together share their mass; most find their own image.
     assert np.mean(plans[0].argmax(axis=0) == order) >= 0.6
-
-
-def test_single_rows_find_a_hidden_permutation():
-    one = make_anchors(0, size=60)
-    order = np.random.RandomState(3).permutation(60)
-    (plan,) = couplings.couple_rows(one, permuted(one, order), QUICK)
-    assert np.mean(plan.argmax(axis=0) == order) >= 0.9
 
 
 def test_the_search_gives_the_same_for_the_same_random_numbers(pair):
@@ -189,55 +181,5 @@ def test_the_search_gives_the_same_for_the_same_random_numbers(pair):
 def test_only_distinct_couplings_survive_the_fittest_first():
     plans = np.random.RandomState(0).uniform(size=(4, 3, 3)).astype(np.float32) ** 8
     twice = np.concatenate([plans, plans * 1.001])
-    kept, fitness = couplings.distinct(twice, np.arange(8.0))
-    np.testing.assert_array_equal(fitness, [7, 6, 5, 4])
+    kept = couplings.distinct(twice, np.arange(8.0))
     np.testing.assert_array_equal(kept, plans[::-1] * np.float32(1.001))
-
-
-def test_children_keep_the_margins(pair):
-    one, other = pair
-    plans = random_plans(5, one, other)
-    children = couplings.recombine(plans, one, other, 7, np.random.RandomState(0))
-    np.testing.assert_allclose(children.sum(axis=1), [other.masses] * 7, atol=1e-5)
-    np.testing.assert_allclose(children.sum(axis=2), [one.masses] * 7, atol=1e-2)
-
-
-def test_recombining_leaves_the_parents_alone(pair):
-    plans = random_plans(5, *pair)
-    before = plans.copy()
-    couplings.recombine(plans, *pair, 7, np.random.RandomState(0))
-    np.testing.assert_array_equal(plans, before)
-
-
-def test_a_child_has_a_neighbourhood_of_one_parent_and_the_rest_of_another(
-    pair, monkeypatch
-):
-    one, other = pair
-    plans = random_plans(4, one, other)
-    monkeypatch.setattr(couplings, "sinkhorn", lambda plans, *_: plans)
-    children = couplings.recombine(plans, one, other, 60, np.random.RandomState(0))
-    near = {
-        frozenset(np.argsort(row)[:k].tolist())
-        for row in one.distances
-        for k in range(1, 8)
-    }
-    n_mixed = 0
-    for child in children:
-        same = np.isclose(child, plans).all(axis=2)  # rows of every parent
-        parents = np.flatnonzero(same.any(axis=1))
-        assert len(parents) <= 2
-        if len(parents) == 2:
-            sides = [frozenset(np.flatnonzero(same[k]).tolist()) for k in parents]
-            assert sides[0] | sides[1] == {*range(8)}
-            assert near & {*sides}
-            n_mixed += 1
-    assert n_mixed > 5
-
-
-def test_a_child_of_one_parent_twice_is_that_parent(pair):
-    one, other = pair
-    (plan,) = random_plans(1, one, other)
-    children = couplings.recombine(plan[None], one, other, 30, np.random.RandomState(0))
-    # The only parent is both; but three in ten have a random second one.
-    same = [np.allclose(child, plan, atol=1e-3) for child in children]
-    assert 0.4 < np.mean(same) < 1

@@ -10,9 +10,10 @@ from unaligned.savuc.extremes import (
     assign_extremes,
     couple_extremes,
     longest_first,
+    rotation,
     whitened_rows,
 )
-from unaligned.savuc.refine import join_rows, soft_cycle
+from unaligned.savuc.refine import cycle, join_rows
 from unaligned.savuc.trust import agreement
 
 
@@ -78,4 +79,14 @@ def test_gaussian_rows_that_fill_space_evenly_are_found(seed):
     assert len(crosses) == QUICK.n_candidates
     truth = one.whitened.T @ other.whitened / 400
     rows = join_rows(one.whitened, other.whitened)
-    assert agreement(soft_cycle(crosses[0], rows, QUICK), truth) > 0.9
+    assert agreement(cycle(crosses[0], rows, QUICK), truth) > 0.9
+
+
+def test_a_rotation_is_found_from_few_pairs():
+    turn = np.linalg.qr(rng().normal(size=(4, 4)))[0]
+    rows = rng(1).normal(size=(5, 4))
+    cross = rotation(rows, rows @ turn, (6, 7))
+    np.testing.assert_allclose(cross[:4, :4], turn, atol=1e-8)
+    assert cross.shape == (6, 7)
+    assert not cross[4:].any()
+    assert not cross[:, 4:].any()

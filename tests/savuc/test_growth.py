@@ -10,7 +10,6 @@ from unaligned.checkpoints import Milestone
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.devices import result_of
 from unaligned.known_pairs import check_aligned
-from unaligned.savuc.config import EFFORTS
 from unaligned.savuc.groups import Group, alone, join_views
 from unaligned.savuc.growth import (
     SHARE_OF_SEARCH,
@@ -19,7 +18,7 @@ from unaligned.savuc.growth import (
     complete_groups,
     first_state,
     grow_groups,
-    next_candidate,
+    next_pair,
     plain_state,
     restore_state,
 )
@@ -42,72 +41,38 @@ def made_state(*members):
     return State(groups, rng(), best=np.zeros(n_views))
 
 
-def run_through(state, settings, trust_of):
-    """Candidates in their order, where no search is ever trusted."""
-    found = []
-    while (candidate := next_candidate(state, settings)) is not None:
-        found.append(candidate)
-        if candidate.again:
-            state.second.append(candidate.views)
-        else:
-            state.first[candidate.views] = trust_of(*candidate.views)
-        assert len(found) < 100
-    return found
+def run_through(state):
+    """Pairs of views in their order, where no search is ever trusted."""
+    while (pair := next_pair(state)) is not None:
+        state.tried.append((pair[0].views, pair[1].views))
+        assert len(state.tried) < 100
+    return state.tried
 
 
-def least_effort():
-    """What first searches take: no more is to be done after them."""
-    return next_candidate(made_state((0,), (1,)), QUICK).settings
-
-
-def test_the_least_effort_searches_every_pair_once():
-    state, effort = made_state((0,), (1,), (2,), (3,)), least_effort()
-    found = run_through(state, effort, lambda *_: 0.1)
-    pairs = [(one[0], other[0]) for (one, other) in (c.views for c in found)]
+def test_every_pair_is_searched_once():
+    found = run_through(made_state((0,), (1,), (2,), (3,)))
+    pairs = [(one[0], other[0]) for one, other in found]
     assert sorted(pairs) == list(combinations(range(4), 2))
     assert pairs[0] == (0, 1)
-    assert not any(candidate.again for candidate in found)
-    assert {candidate.settings for candidate in found} == {effort}
 
 
 def test_large_groups_come_first():
-    state = made_state((0,), (2,), (1, 3, 4), (5, 6))
-    found = run_through(state, least_effort(), lambda *_: 0.1)
-    assert found[0].views == ((1, 3, 4), (5, 6))
-    assert found[1].views == ((1, 3, 4), (0,))
+    found = run_through(made_state((0,), (2,), (1, 3, 4), (5, 6)))
+    assert found[0] == ((1, 3, 4), (5, 6))
+    assert found[1] == ((1, 3, 4), (0,))
     assert len(found) == 6
-    assert found[-1].views == ((0,), (2,))
-
-
-@pytest.mark.parametrize("effort", ["normal", "thorough"])
-def test_the_most_promising_pairs_are_searched_again_with_all_effort(effort):
-    settings = EFFORTS[effort]
-    pairs = [((i,), (j,)) for i, j in combinations(range(5), 2)]
-    trust = dict(zip(pairs, rng(7).permutation(10) / 10, strict=True))
-    state = made_state(*((i,) for i in range(5)))
-    found = run_through(state, settings, lambda *views: trust[views])
-    first = [candidate for candidate in found if not candidate.again]
-    again = [candidate for candidate in found if candidate.again]
-    assert found == first + again
-    assert len(first) == 10
-    # First ones are no slower than any, later ones are no more than there are views.
-    assert all(c.settings.n_generations == 0 for c in first)
-    assert all(c.settings == settings for c in again)
-    assert 1 <= len(again) <= 5
-    promising = sorted(trust, key=lambda views: -trust[views])[: len(again)]
-    assert [candidate.views for candidate in again] == promising
+    assert found[-1] == ((0,), (2,))
 
 
 def test_nothing_is_left_of_one_group():
-    for settings in EFFORTS.values():
-        assert next_candidate(made_state((0, 1, 2)), settings) is None
+    assert next_pair(made_state((0, 1, 2))) is None
 
 
 def test_a_pair_of_groups_is_searched_anew_when_one_has_grown():
     state = made_state((0,), (1,), (2,))
-    state.first = {((0,), (1,)): 0.9, ((0,), (2,)): 0.1, ((1,), (2,)): 0.1}
+    state.tried = [((0,), (1,)), ((0,), (2,)), ((1,), (2,))]
     state.groups = [Group((0, 1), {}, {}, {}, None), state.groups[2]]
-    assert next_candidate(state, QUICK).views == ((0, 1), (2,))
+    assert [group.views for group in next_pair(state)] == [(0, 1), (2,)]
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +88,7 @@ def test_a_state_comes_back_from_what_is_plain(views):
     state = State(
         [alone(1, views[1]), group],
         rng(5),
-        {((0,), (1,)): 0.2, ((0,), (2,)): 0.8, ((0, 2), (1,)): 0.3},
-        [((0, 2), (1,))],
+        [((0,), (1,)), ((0,), (2,)), ((0, 2), (1,))],
         np.array([0.8, 0.3, 0.8]),
     )
 
@@ -140,8 +104,7 @@ def test_a_state_comes_back_from_what_is_plain(views):
         for name, part in plain.items()
     }
     again = restore_state(read, views, QUICK)
-    assert again.first == state.first
-    assert again.second == state.second
+    assert again.tried == state.tried
     assert again.rng is state.rng
     np.testing.assert_array_equal(again.best, state.best)
     assert [g.views for g in again.groups] == [(1,), (0, 2)]
@@ -151,7 +114,7 @@ def test_a_state_comes_back_from_what_is_plain(views):
         for i in theirs.views:
             np.testing.assert_array_equal(ours.rows[i], theirs.rows[i])
             np.testing.assert_array_equal(ours.confidence[i], theirs.confidence[i])
-    assert next_candidate(again, QUICK) == next_candidate(state, QUICK)
+    assert next_pair(again) is next_pair(state) is None
 
 
 def test_first_every_view_is_a_group_of_its_own(views):
@@ -192,7 +155,7 @@ def test_groups_grow_of_what_belongs_together():
 
 def test_growth_goes_on_from_every_milestone_to_the_same_end():
     Xs, _ = shuffled_three(100)
-    problem = problem_of(Xs, settings=replace(least_effort(), n_sketched=80))
+    problem = problem_of(Xs, settings=replace(QUICK, n_sketched=80))
     expected = result_of(grow_groups(problem, rng(4)))
     n_milestones = len([*grow_groups(problem, rng(4))])
     for at in range(n_milestones):
@@ -225,9 +188,9 @@ def test_a_deadline_ends_the_search(n_pairs, capsys):
 def test_a_pair_that_is_not_finished_in_time_counts_for_nothing():
     Xs, _ = shuffled_three(60)
     calls = []
-    deadline = Deadline(25 / SHARE_OF_SEARCH, lambda: calls.append(1) or len(calls))
+    deadline = Deadline(12 / SHARE_OF_SEARCH, lambda: calls.append(1) or len(calls))
     grown = result_of(grow_groups(problem_of(Xs, deadline=deadline), rng()))
-    assert len(calls) > 25  # in the midst of the first search
+    assert len(calls) > 12  # in the midst of the first search
     assert {len(group.views) for group in grown.groups} == {1}
     assert (grown.best == 0).all()
 

@@ -11,16 +11,15 @@ from unaligned.savuc.refine import (
     Plan,
     along_directions,
     correlate,
+    cycle,
     dense_kernel,
     directions_of,
-    hard_cycle,
     join_rows,
     mutual_best,
     near_pairs,
     plan_rows,
     refine,
     score,
-    soft_cycle,
     sparse_kernel,
 )
 
@@ -58,13 +57,6 @@ def test_the_longer_view_may_come_first_or_second(settings):
     assert (table.sum(axis=0) < 1 / 20 * 1.001).all()
     for ours, theirs in zip(mutual_best(plan), mutual_best(turned)[::-1], strict=True):
         assert {*ours} == {*theirs}
-
-
-def test_a_warm_start_goes_on_where_the_last_plan_stopped():
-    A, B = unit_pair()
-    ten = plan_rows(A, B, 0.1, 10, QUICK)
-    warm = plan_rows(A, B, 0.1, 6, QUICK, plan_rows(A, B, 0.1, 4, QUICK).v)
-    np.testing.assert_allclose(as_matrix(ten), as_matrix(warm), rtol=1e-3)
 
 
 def test_the_sparse_kernel_keeps_the_near_pairs_of_the_dense_one():
@@ -141,7 +133,7 @@ def test_correlations_are_sums_over_pairs(settings, n, m):
 def test_the_score_is_the_sum_of_the_singular_values():
     cross = np.random.RandomState(0).normal(size=(5, 7))
     assert score(cross, QUICK) == pytest.approx(np.linalg.norm(cross, "nuc"))
-    few = replace(QUICK, schedule=((2, 0.1, 1),))
+    few = replace(QUICK, schedule=((2, 0.1),))
     values = np.linalg.svd(cross, compute_uv=False)
     assert score(cross, few) == pytest.approx(values[:2].sum())
 
@@ -179,11 +171,10 @@ def test_refinement_from_half_the_truth_finds_all_of_it():
     assert np.mean((A @ B.T).argmax(axis=0) == order) > 0.9
 
 
-@pytest.mark.parametrize("step", [soft_cycle, hard_cycle])
-def test_a_cycle_from_the_truth_stays_there(step):
+def test_a_cycle_from_the_truth_stays_there():
     one, other, order = whitened_pair(noise=0.1)
     rows, truth = join_rows(one, other), true_cross(one, other, order)
-    found = step(truth, rows, QUICK)
+    found = cycle(truth, rows, QUICK)
     cosine = np.vdot(found, truth) / np.linalg.norm(found) / np.linalg.norm(truth)
     assert cosine > 0.99
 
@@ -206,7 +197,8 @@ def test_the_rows_are_chosen_anew_for_every_cycle():
         return rows
 
     refine(true_cross(one, other, order), choose, QUICK)
-    assert 2 <= len(asked) <= module.MOST_CYCLES
+    assert len(asked) >= module.N_STALLED
+    assert not np.array_equal(asked[0], asked[1])
 
 
 def test_known_pairs_are_no_free_rows_but_count():
@@ -251,5 +243,4 @@ def test_rows_that_are_all_the_same_do_no_harm(constant):
     one, _, _ = whitened_pair(n=30)
     rows = join_rows(one, constant((30, 4), dtype=np.float32))
     cross = one.T @ rows.other / 30
-    for step in (soft_cycle, hard_cycle):
-        assert np.isfinite(step(cross, rows, QUICK)).all()
+    assert np.isfinite(cycle(cross, rows, QUICK)).all()

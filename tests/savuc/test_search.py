@@ -141,7 +141,7 @@ def test_of_several_searches_the_one_of_largest_score_is_given(monkeypatch):
     monkeypatch.setattr(PairSearch, "best_matching", spy)
     settings = replace(QUICK, n_searches=4)
     fit, _ = search(X, shuffled_columns(Y), settings)
-    scores = [value for _, value in found]
+    scores = [value for (_, value), _ in found]
     assert len(scores) == 4
     assert fit.score in scores
     # A gain too small to go on for is too small to be tested.
@@ -151,7 +151,9 @@ def test_of_several_searches_the_one_of_largest_score_is_given(monkeypatch):
 def test_the_best_start_is_refined():
     X, Y, order = shuffled_pair(200)
     views = search_view(X), search_view(Y)
-    cross, value = PairSearch(*views, QUICK, Cores()).best_matching(rng())
+    (cross, value), others = PairSearch(*views, QUICK, Cores()).best_matching(rng())
+    assert others
+    assert all(score(other, QUICK) <= value for other in others)
     assert value == pytest.approx(score(cross, QUICK), rel=1e-5)
     truth = true_cross(*(view.whitened for view in views), order)
     assert agreement(cross, truth) > 0.95
@@ -181,7 +183,7 @@ def test_known_pairs_are_tested_like_those_that_were_found():
     assert len({*partner[matched]}) == len(matched)
     np.testing.assert_array_equal(partner[order[:50]], np.arange(50))
     assert np.mean(order[partner[matched]] == matched) > 0.9
-    evidence, _ = search.test(cross, rng())
+    evidence, _ = search.test(cross, [], rng())
     assert evidence.lower > 0.1
 
 
@@ -218,7 +220,7 @@ def test_samples_meet_their_partners():
 
 def test_a_search_on_samples_finds_the_same():
     X, Y, order = shuffled_pair(400)
-    settings = replace(QUICK, n_refined=150, n_sketched=250, n_tested=150, n_singles=50)
+    settings = replace(QUICK, n_refined=150, n_sketched=250, n_tested=150)
     fit, views = search(X, Y, settings)
     assert fit.trust > 0.5
     assert exact(fit, views, order) >= 0.9
@@ -235,26 +237,47 @@ def test_a_rival_of_what_it_finds_itself_is_none(monkeypatch):
     search, truth = rivals(*shuffled_pair(200))
     # Refinement that always ends at the truth: there is no other matching.
     monkeypatch.setattr(PairSearch, "refine", lambda *_: (truth, 1.0))
-    assert search.rival(truth, rng()) is None
+    assert search.rival(truth, None, rng()) is None
     # To any other matching it is a rival, as good as it is.
-    rival = search.rival(-truth, rng())
+    rival = search.rival(-truth, None, rng())
     assert rival.lower > 0.1
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_rivals_from_random_starts_are_not_as_good_as_the_truth(seed):
     search, truth = rivals(*shuffled_pair(200, seed=seed))
-    evidence, rivals_of_truth = search.test(truth, rng(seed))
-    rival = search.rival(truth, rng(seed))
-    assert rival.upper < evidence.lower
+    evidence, rivals_of_truth = search.test(truth, [], rng(seed))
+    rival = search.rival(truth, None, rng(seed))
+    assert excess_over(evidence, [rival]) > 0
     assert len(rivals_of_truth) >= QUICK.n_rivals
     assert excess_over(evidence, rivals_of_truth) > 0
+
+
+def test_what_else_was_found_comes_first_among_the_rivals(monkeypatch):
+    search, truth = rivals(*shuffled_pair(200))
+    started, others = [], [np.full(truth.shape, float(i)) for i in range(2)]
+
+    def spy(self, cross, start, rng):
+        started.append(start)
+        return Evidence(0.0, 0.0)
+
+    monkeypatch.setattr(PairSearch, "rival", spy)
+    search.test(truth, others, rng())
+    ours = [start for start in started if start is not None]
+    assert {start[0, 0] for start in ours} == {0.0, 1.0}
+    assert len(started) > 2
+    # They take the place of random starts; there are no more rivals for it.
+    n_rivals = len(started)
+    started.clear()
+    search.test(truth, others * 20, rng())
+    assert len(started) == n_rivals
+    assert all(start is not None for start in started)
 
 
 def test_rivals_that_cannot_be_tested_have_no_evidence():
     X, Y, order = shuffled_pair(100)
     search, truth = rivals(X[:, :3], Y, order)
-    assert search.rival(-truth, rng()) == (0, 0)
+    assert search.rival(-truth, None, rng()) == (0, 0)
 
 
 def test_rivals_are_spared_where_there_is_no_evidence(monkeypatch):
@@ -263,7 +286,7 @@ def test_rivals_are_spared_where_there_is_no_evidence(monkeypatch):
     nothing = Evidence(-0.1, 0.02)
     monkeypatch.setattr(module, "held_out_evidence", lambda *_: nothing)
     monkeypatch.setattr(PairSearch, "rival", lambda *_: pytest.fail("not spared"))
-    assert search.test(truth, rng()) == (nothing, [])
+    assert search.test(truth, [], rng()) == (nothing, [])
 
 
 def test_known_pairs_are_no_evidence_for_rivals():

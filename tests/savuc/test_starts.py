@@ -1,15 +1,17 @@
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 from related_views import QUICK, measured_views, search_view, shuffled_pair
 
 from unaligned.kernels.devices import Cores
+from unaligned.savuc import starts
 from unaligned.savuc.geometry import whiten
 from unaligned.savuc.starts import (
-    are_narrow,
     crosses_of,
     find_starts,
     from_centres,
+    have_few_factors,
     prepare_view,
 )
 
@@ -21,32 +23,31 @@ def rng(seed=0):
 def test_starts_are_of_the_families_that_views_allow():
     X, Y, _ = shuffled_pair(150, (7, 6))
     views = search_view(X), search_view(Y)
-    few = replace(QUICK, n_singles=20, n_leading=6)  # many rows, many directions
-    cases = {
-        "plain": few,
-        "singles": replace(few, n_singles=75),
-        "narrow": replace(few, n_leading=7),
-    }
-    counts = {}
-    for name, settings in cases.items():
-        starts = find_starts(*views, settings, rng(), Cores())
-        counts[name] = len(starts)
-        assert all(start.shape == (7, 6) for start in starts)
-    assert counts["singles"] == counts["plain"] + 1
-    assert counts["narrow"] == counts["plain"] + QUICK.n_candidates
+    counts = []
+    for few in (False, True):
+        found = replace_few(few, lambda: find_starts(*views, QUICK, rng(), Cores()))
+        assert all(start.shape == (7, 6) for start in found)
+        counts.append(len(found))
+    assert counts[1] == counts[0] + QUICK.n_candidates
 
 
-def test_views_are_narrow_where_they_have_few_directions_and_lengths():
-    one, other = map(search_view, measured_views(60))  # of 24 and 30 columns
-    for views, n_leading, expected in (
-        ((one, other), 30, True),
-        ((one, other), 29, False),
-        ((one, one), 24, True),
-    ):
-        settings = replace(QUICK, n_leading=n_leading)
-        assert are_narrow(*views, settings) == expected
+def replace_few(few, call):
+    """Call with another answer to whether there are few factors."""
+    with patch.object(starts, "have_few_factors", lambda *_: few):
+        return call()
+
+
+def test_few_factors_hold_the_variance_of_few_factors_and_noise():
+    draw = rng()
+    loadings = draw.normal(size=(5, 40))
+    X = draw.normal(size=(300, 5)) @ loadings + 0.3 * draw.normal(size=(300, 40))
+    one = search_view(X)
+    assert have_few_factors(one, one)
+    wide = search_view(draw.normal(size=(300, 40)))
+    assert not have_few_factors(one, wide)
+    assert not have_few_factors(wide, one)
     bare = replace(one, geometry=one.geometry._replace(lengths=np.empty(0)))
-    assert not are_narrow(one, bare, settings)
+    assert not have_few_factors(one, bare)
 
 
 def test_a_prepared_view_is_whitened_and_sketched():

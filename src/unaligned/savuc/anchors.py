@@ -1,9 +1,9 @@
 """Anchors: a few dozen points that stand for a view in the search.
 
 Distances within a view are the same in every view of the same objects, up to noise; the
-search couples anchors so that distances agree. Anchors are centres of k-means, and
-single rows where rows are few. Every anchor has a signature: the quantiles of its
-distances to all rows. It needs no correspondence, and tells where to start.
+search couples anchors so that distances agree. Anchors are centres of k-means. Every
+anchor has a signature: the quantiles of its distances to all rows. It needs no
+correspondence, and tells where to start.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +22,6 @@ __all__ = [
     "Anchors",
     "Sketch",
     "centres",
-    "single_rows",
     "sketch_rows",
 ]
 
@@ -95,23 +94,6 @@ def ranks(values: Array) -> Array:
     """Rank of every entry in its column, from −½ to ½: the same scale in all views."""
     ranked = values.argsort(axis=0).argsort(axis=0) / max(len(values) - 1, 1) - 0.5
     return np.asarray(ranked, dtype=np.float32)
-
-
-def single_rows(
-    whitened: Array,
-    sketch: Sketch,
-    settings: Settings,
-    rng: np.random.RandomState,
-) -> Anchors:
-    """Take sampled rows themselves as anchors."""
-    chosen = np.sort(rng.permutation(len(sketch.rows))[: settings.n_singles])
-    distances = sketch.distances[np.ix_(chosen, chosen)]
-    return Anchors(
-        distances / (distances.mean() or 1.0),
-        np.full(len(chosen), 1 / len(chosen), dtype=np.float32),
-        whitened[sketch.rows[chosen]],
-        sketch.signatures[chosen],
-    )
 
 
 def centres(

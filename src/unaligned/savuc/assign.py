@@ -13,10 +13,10 @@ from unaligned.savuc.refine import (
     Plan,
     RowPair,
     along_directions,
+    cycle,
     join_rows,
     mutual_best,
     plan_rows,
-    soft_cycle,
 )
 
 __all__ = ["Matching", "match_rows", "mutual_partners"]
@@ -48,10 +48,9 @@ def match_rows(
     if not (len(rows.one) and len(rows.other)):
         unmatched = np.full(len(rows.one), -1, dtype=np.intp)
         return with_known(unmatched, np.zeros(len(unmatched)), one, other, known)
-    n_directions, temperature, _ = settings.schedule[-1]
     if max(len(rows.one), len(rows.other)) > settings.n_dense:
         # The directions come from a sample; all rows give better ones.
-        cross = soft_cycle(cross, rows, settings, ((n_directions, temperature, 2),))
+        cross = cycle(cross, rows, settings, 2 * settings.schedule[-1:])
     for _ in range(2):  # the first matching gives better correlations
         plan, A, B = planned(cross, rows, settings)
         partner = assign_rest(mutual_pairs(plan), A, B)
@@ -78,7 +77,7 @@ def planned(
     cross: Array, rows: RowPair, settings: Settings
 ) -> tuple[Plan, Array, Array]:
     """Sinkhorn's plan of free rows, and the rows along their canonical directions."""
-    n_directions, temperature, _ = settings.schedule[-1]
+    n_directions, temperature = settings.schedule[-1]
     A, B = along_directions(cross, rows, n_directions, likelihood_weights)
     return plan_rows(A, B, temperature, N_PLANNED, settings), A, B
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 __all__ = ["EFFORTS", "Settings", "settings_of"]
 
-Step = tuple[int, float, int]  # directions, temperature, rounds
+Step = tuple[int, float]  # directions, temperature
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,18 +51,14 @@ class Settings:
     # Couplings of anchors
     n_centres: int = 60
     """Anchors that are centres of k-means. Early."""
-    n_singles: int = 400
-    """Anchors that are single rows, where rows are at most twice as many. Cost."""
-    n_starts: int = 40
+    n_starts: int = 80
     """Couplings of centres that the search starts from. Cost."""
-    n_generations: int = 4
-    """How often couplings are recombined. Cost."""
-    n_candidates: int = 2
-    """Couplings of centres that are carried over to rows. Cost."""
+    n_candidates: int = 4
+    """Couplings of either kind that are carried over to rows. Cost."""
     n_searches: int = 1
     """How often the search is repeated with other anchors. Cost."""
     beam_width: int = 1000
-    """Assignments of the longest rows that are kept, in narrow tables. Cost."""
+    """Assignments of the longest rows that are kept, where factors are few. Cost."""
     keeping_temperature: float = 0.02
     """Of Gromov–Wasserstein steps. Early."""
     learning_temperature: float = 0.05
@@ -73,15 +69,8 @@ class Settings:
     # Refinement on rows
     n_refined: int = 1500
     """Rows of a view that take part in the plans of a search. Cost."""
-    schedule: tuple[Step, ...] = (
-        (10, 0.05, 3),
-        (20, 0.03, 3),
-        (30, 0.03, 3),
-        (40, 0.02, 3),
-    )
-    """Directions, temperature and rounds of a soft cycle, step by step. Early."""
-    hard_share: float = 0.7
-    """Share of the mutual best pairs, the surest, that a hard cycle keeps. Early."""
+    schedule: tuple[Step, ...] = ((10, 0.05), (20, 0.03), (30, 0.03), (40, 0.02))
+    """Directions and temperature of a cycle, step by step. Early."""
     least_gain: float = 0.003
     """Relative gain of the score per cycle below which refinement ends. Cost."""
 
@@ -90,14 +79,14 @@ class Settings:
     """Matched rows that the test looks at. Cost."""
     n_folds: int = 5
     """Folds of held-out rows. Custom."""
-    n_splits: int = 4
+    n_splits: int = 16
     """Random splits of the directions, each used both ways. Cost."""
     n_rows_each: int = 8
     """Rows of a view per candidate of a held-out row, at most. Calibrated."""
     n_runners_up: int = 5
     """Candidates that a partner is compared with. Early."""
-    n_rivals: int = 3
-    """Matchings from random starts that must not be as good. Cost."""
+    n_rivals: int = 4
+    """Other matchings that must not be as good. Cost."""
     n_rival_rows: int = 2000
     """Rows of all rivals together, where rows are few and rivals cheap. Cost."""
     turning_point: float = 0.06
@@ -114,11 +103,9 @@ class Settings:
 
 NORMAL = Settings()
 EFFORTS = {
-    "quick": replace(NORMAL, n_starts=20, n_generations=0),
+    "quick": replace(NORMAL, n_starts=40),
     "normal": NORMAL,
-    "thorough": replace(
-        NORMAL, n_starts=80, n_generations=6, n_searches=4, beam_width=5000
-    ),
+    "thorough": replace(NORMAL, n_starts=160, n_searches=4, beam_width=5000),
 }
 
 

@@ -1,10 +1,9 @@
-"""Couplings of anchors: many at once, improved until one fits.
+"""Couplings of anchors, from many starts at once.
 
 A coupling of two views is a K_a × K_b matrix with the anchors' masses as margins: how
 much of anchor k goes to anchor l. Gromov–Wasserstein steps make couplings that keep
 distances; self-learning prefers those under which the two views are linear functions of
-each other; the fittest are recombined. All couplings of a population are one
-(B, K_a, K_b) array.
+each other; the fittest are kept. All couplings are one (B, K_a, K_b) array.
 """
 
 from typing import Any
@@ -16,20 +15,14 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.anchors import Anchors
 from unaligned.savuc.config import Settings
 
-__all__ = ["couple_centres", "couple_rows"]
+__all__ = ["couple_centres"]
 
 Array = NDArray[Any]
 
-N_KEEPING, N_KEEPING_YOUNG = 50, 15  # Gromov–Wasserstein steps
+N_KEEPING = 50  # Gromov–Wasserstein steps
 N_LEARNING = 8  # rounds of self-learning
 ALIKE = 0.9  # cosine of two couplings that count as one
 TINY = np.float32(1e-30)  # keeps quotients finite
-
-
-def couple_rows(one: Anchors, other: Anchors, settings: Settings) -> Array:
-    """Couple single rows, from their signatures: one coupling, (1, K_a, K_b)."""
-    start = signature_couplings(one, other, np.zeros((1, 1, 1), np.float32), settings)
-    return keep_distances(start, one, other, N_KEEPING, settings)
 
 
 def couple_centres(
@@ -37,7 +30,7 @@ def couple_centres(
 ) -> Array:
     """Search for the fittest couplings of centres; best first.
 
-    Half of the population starts from signatures with more and more noise, the other
+    Half of them start from signatures with more and more noise, the other
     half from noise alone: signatures mislead where many anchors look the same.
     """
     shape = settings.n_starts, len(one.masses), len(other.masses)
@@ -51,14 +44,7 @@ def couple_centres(
         ]
     )
     plans = keep_distances(plans, one, other, N_KEEPING, settings)
-    plans, fitness = distinct(*learn(plans, one, other, settings))
-    for _ in range(settings.n_generations):
-        young = recombine(plans, one, other, settings.n_starts, rng)
-        young = keep_distances(young, one, other, N_KEEPING_YOUNG, settings)
-        young, young_fitness = learn(young, one, other, settings)
-        plans, fitness = distinct(
-            np.concatenate([plans, young]), np.concatenate([fitness, young_fitness])
-        )
+    plans = distinct(*learn(plans, one, other, settings))
     return plans[: settings.n_candidates]
 
 
@@ -138,45 +124,13 @@ def unit_stack(rows: Array) -> Array:
     return rows
 
 
-def distinct(plans: Array, fitness: Array) -> tuple[Array, Array]:
+def distinct(plans: Array, fitness: Array) -> Array:
     """Sort couplings by fitness, and keep one of those that are nearly the same."""
-    order = np.argsort(-fitness, kind="stable")
-    plans, fitness = plans[order], fitness[order]
+    plans = plans[np.argsort(-fitness, kind="stable")]
     unit = unit_rows(plans.reshape(len(plans), -1))
     alike = unit @ unit.T > ALIKE
     kept: list[int] = []
     for i in range(len(plans)):
         if not alike[i, kept].any():
             kept.append(i)
-    return plans[kept], fitness[kept]
-
-
-def recombine(
-    plans: Array,
-    one: Anchors,
-    other: Anchors,
-    n_children: int,
-    rng: np.random.RandomState,
-) -> Array:
-    """Combine couplings: a neighbourhood of anchors from one, the rest from another.
-
-    Parents are drawn by one over their rank. Three children in ten have a random
-    coupling for their second parent, so that the population does not become one.
-    """
-    odds = 1 / np.arange(1, len(plans) + 1)
-    odds /= odds.sum()
-    first, second = (rng.choice(len(plans), n_children, p=odds) for _ in range(2))
-    size = len(one.masses)
-    centers = rng.randint(size, size=n_children)
-    reach = rng.randint(size // 5, max(size // 5 + 1, size * 4 // 5), size=n_children)
-    order = np.argsort(one.distances, axis=1)
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(size)[None, :], axis=1)
-    from_first = rank[centers] < reach[:, None]
-    rest = plans[second]
-    fresh = rng.uniform(size=n_children) < 0.3
-    noise = rng.standard_normal((int(fresh.sum()), *plans.shape[1:]))
-    rest[fresh] = np.exp(2 * noise.astype(np.float32))
-    rest = sinkhorn(rest, one.masses, other.masses, 20)
-    children = np.where(from_first[:, :, None], plans[first], rest) + TINY
-    return sinkhorn(children, one.masses, other.masses, 20)
+    return np.asarray(plans[kept])

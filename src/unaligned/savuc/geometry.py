@@ -63,6 +63,20 @@ def spread_of(points: Array, ridge: float) -> Array:
     return np.where(spread > 0, spread, 1)
 
 
+def effective_directions(points: Array) -> float:
+    """How many directions hold the variance: (Σ λ)² / Σ λ², the participation ratio.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.RandomState(0).normal(size=(1000, 6)) * [9, 9, 9, 1, 1, 1]
+    >>> round(effective_directions(rows), 1)
+    3.1
+    """
+    variance = points.var(axis=0)
+    return float(variance.sum() ** 2 / (np.sum(variance**2) or 1.0))
+
+
 def read_geometry(X: Any, n_directions: int, rng: np.random.RandomState) -> Geometry:
     """Standardise columns, scale rows to unit length, find principal directions.
 

@@ -7,7 +7,7 @@ is trusted.
 
 from collections.abc import Generator
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -79,26 +79,10 @@ class State:
 
     groups: list[Group]
     rng: np.random.RandomState
-    first: dict[Tried, float] = field(default_factory=dict)
-    """Trust after the first search of two groups, a quick one."""
-    second: list[Tried] = field(default_factory=list)
-    """Groups that were searched again, thoroughly."""
+    tried: list[Tried] = field(default_factory=list)
+    """Pairs of groups that were searched."""
     best: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     """Largest trust that any search had in each view."""
-
-
-class Candidate(NamedTuple):
-    """Two groups to be searched next, and how."""
-
-    one: Group
-    other: Group
-    settings: Settings
-    again: bool
-
-    @property
-    def views(self) -> Tried:
-        """Views of both."""
-        return self.one.views, self.other.views
 
 
 class Grown(NamedTuple):
@@ -129,11 +113,11 @@ def grow_groups(
     state = first_state(search_views, rng)
     if reached is not None:
         state = restore_state(reached, search_views, settings)
-    while (candidate := next_candidate(state, settings)) is not None:
+    while (pair := next_pair(state)) is not None:
         try:
             cores.check()
             with cores.busy():
-                search_step(state, candidate, problem, search_views, cores)
+                search_step(state, pair, problem, search_views, cores)
         except TimeIsUp:
             break
         yield Milestone({**plain_state(state), "start": start})
@@ -194,8 +178,7 @@ def plain_state(state: State) -> dict[str, Any]:
     """Give a state in arrays, numbers and lists of them."""
     return {
         "groups": [plain(group) for group in state.groups],
-        "first": [[*views, trust] for views, trust in state.first.items()],
-        "second": state.second,
+        "tried": state.tried,
         "best": state.best,
         "rng": state.rng,
     }
@@ -208,43 +191,30 @@ def restore_state(
     return State(
         [restore(parts, search_views, settings) for parts in plain["groups"]],
         plain["rng"],
-        {(tuple(one), tuple(other)): t for one, other, t in plain["first"]},
-        [(tuple(one), tuple(other)) for one, other in plain["second"]],
+        [(tuple(one), tuple(other)) for one, other in plain["tried"]],
         plain["best"],
     )
 
 
-def next_candidate(state: State, settings: Settings) -> Candidate | None:
-    """Choose the groups to be searched next.
-
-    All pairs are searched quickly, large groups first. Then the most promising ones, as
-    many as there are views, are searched with the full effort: its cost grows with the
-    number of views, and not with that of pairs. Of pairs with as little trust, to a
-    tenth, large groups come first again.
-    """
+def next_pair(state: State) -> tuple[Group, Group] | None:
+    """Choose the groups to be searched next, large ones first."""
     groups = sorted(state.groups, key=lambda g: (-len(g.views), g.views))
-    places = sorted(combinations(range(len(groups)), 2), key=sum)
-    quick = replace(settings, n_generations=0, n_searches=1)
-    pairs = [Candidate(groups[i], groups[j], quick, False) for i, j in places]
-    for pair in pairs:
-        if pair.views not in state.first:
-            return pair
-    rest = [pair for pair in pairs if pair.views not in state.second]
-    if not rest or len(state.second) >= len(state.best) or settings == quick:
-        return None
-    promising = max(rest, key=lambda pair: round(state.first[pair.views], 1))
-    return promising._replace(settings=settings, again=True)
+    for i, j in sorted(combinations(range(len(groups)), 2), key=sum):
+        if (groups[i].views, groups[j].views) not in state.tried:
+            return groups[i], groups[j]
+    return None
 
 
 def search_step(
     state: State,
-    candidate: Candidate,
+    pair: tuple[Group, Group],
     problem: Problem,
     search_views: list[SearchView],
     cores: Cores,
 ) -> None:
     """Search two groups, and merge them in the state where the result is trusted."""
-    one, other, settings, again = candidate
+    one, other = pair
+    settings = problem.settings
     pairs, rng = problem.pairs, state.rng
     known = known_between(one, other, pairs)
     if other.n_rows < len(search_views[other.views[0]].whitened):
@@ -257,18 +227,15 @@ def search_step(
     cores.map(lambda view: view.sketch, views)  # before any two threads ask for one
 
     def report(stage: str) -> None:
-        problem.tell(one, other, f"{stage}, {'again' if again else 'first time'}")
+        problem.tell(one, other, stage)
 
     fit = search_pair(*views, settings, rng, cores, known, report)
     found = f"evidence {fit.evidence.mean:.3f} ± {fit.evidence.error:.3f}"
     problem.tell(one, other, f"{found}, trust {fit.trust:.2f}")
-    if again:
-        state.second.append(candidate.views)
-    else:
-        state.first[candidate.views] = fit.trust
+    state.tried.append((one.views, other.views))
     members = [*one.views, *other.views]
     state.best[members] = np.maximum(state.best[members], fit.trust)
     if fit.trust >= TRUSTED:
         joined = merge(one, other, fit, known, search_views, settings)
-        rest = [g for g in state.groups if g.views not in candidate.views]
+        rest = [g for g in state.groups if g.views not in (one.views, other.views)]
         state.groups = [*rest, joined]

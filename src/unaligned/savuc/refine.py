@@ -23,14 +23,13 @@ __all__ = [
     "RowPair",
     "along_directions",
     "correlate",
+    "cycle",
     "directions_of",
-    "hard_cycle",
     "join_rows",
     "mutual_best",
     "plan_rows",
     "refine",
     "score",
-    "soft_cycle",
 ]
 
 Array = NDArray[Any]
@@ -38,11 +37,10 @@ Indices = NDArray[np.intp]
 Known = tuple[Indices, Indices] | None
 """Rows of the first view and of the second that are known to be pairs."""
 
-N_FIRST, N_NEXT = 5, 2  # rounds of Sinkhorn, from even and from earlier factors
-MOST_CYCLES = 24  # a bound that no refinement was seen to reach
+N_ROUNDS = 5  # of Sinkhorn, of a plan that gives the next C
+N_STALLED = 3  # cycles without a gain after which refinement ends
 N_COMPARED = 30_000  # rows beyond which nearest pairs are looked for in cells
 TINY = np.float32(1e-30)  # keeps quotients finite
-FEWEST_PAIRS = 60  # that a hard cycle learns 50 × 50 correlations from
 
 
 class RowPair(NamedTuple):
@@ -106,21 +104,15 @@ def along_directions(
 
 
 def plan_rows(
-    A: Array,
-    B: Array,
-    temperature: float,
-    n_iter: int,
-    settings: Settings,
-    v: Array | None = None,
+    A: Array, B: Array, temperature: float, n_iter: int, settings: Settings
 ) -> Plan:
-    """Find Sinkhorn's plan between rows of unit length, warm-started by ``v``."""
+    """Find Sinkhorn's plan between rows of unit length."""
     if len(A) > len(B):
-        # Factors of an earlier plan are those of the longer side, which has none here.
-        turned = plan_rows(B, A, temperature, max(n_iter, N_FIRST), settings)
+        turned = plan_rows(B, A, temperature, n_iter, settings)
         return Plan(turned.kernel.T, turned.v, turned.u)
-    # Imported here: compiled code is not needed to import the library.
-    v = np.ones(len(B), dtype=np.float32) if v is None else v
+    v = np.ones(len(B), dtype=np.float32)
     if max(len(A), len(B)) <= settings.n_dense:
+        # Imported here: compiled code is not needed to import the library.
         from unaligned.kernels.sinkhorn import scaling_factors
 
         kernel = dense_kernel(A, B, temperature)
@@ -170,40 +162,18 @@ def correlate(plan: Plan, rows: RowPair) -> Array:
     return cross
 
 
-def soft_cycle(
+def cycle(
     cross: Array,
     rows: RowPair,
     settings: Settings,
     schedule: tuple[Step, ...] | None = None,
 ) -> Array:
     """Alternate plans and correlations, with more directions at lower temperature."""
-    for n_directions, temperature, n_rounds in schedule or settings.schedule:
-        v = None
-        for _ in range(n_rounds):
-            A, B = along_directions(cross, rows, n_directions)
-            n_iter = N_FIRST if v is None else N_NEXT
-            plan = plan_rows(A, B, temperature, n_iter, settings, v)
-            v = plan.v
-            cross = correlate(plan, rows)
+    for n_directions, temperature in schedule or settings.schedule:
+        A, B = along_directions(cross, rows, n_directions)
+        plan = plan_rows(A, B, temperature, N_ROUNDS, settings)
+        cross = correlate(plan, rows)
     return cross
-
-
-def hard_cycle(cross: Array, rows: RowPair, settings: Settings) -> Array:
-    """Do the same on the surest mutual best pairs only: it leaves partial optima."""
-    last_directions, temperature, _ = settings.schedule[-1]
-    for n_directions in range(settings.schedule[0][0], last_directions + 1, 10):
-        for _ in range(2):
-            A, B = along_directions(cross, rows, n_directions)
-            plan = plan_rows(A, B, temperature, N_FIRST, settings)
-            picked, partners = mutual_best(plan)
-            cosine = np.einsum("jr,jr->j", A[picked], B[partners])
-            n_kept = max(FEWEST_PAIRS, int(settings.hard_share * len(cosine)))
-            kept = np.argsort(-cosine)[:n_kept]
-            pairs = rows.one[picked[kept]].T @ rows.other[partners[kept]]
-            cross = rows.fixed + rows.share * pairs / len(kept)
-        if n_directions >= len(cross):
-            break
-    return soft_cycle(cross, rows, settings, settings.schedule[-1:])
 
 
 def mutual_best(plan: Plan) -> tuple[Indices, Indices]:
@@ -231,19 +201,17 @@ def row_maxima(table: Any) -> Indices:
 def refine(
     cross: Array, choose_rows: Callable[[Array], RowPair], settings: Settings
 ) -> tuple[Array, float]:
-    """Alternate hard and soft cycles for as long as the score rises.
+    """Repeat the cycle until the score has not risen for some cycles.
 
-    ``choose_rows`` gives the rows to work on, which may depend on C.
+    It may fall before it rises: a cycle begins at a high temperature. ``choose_rows``
+    gives the rows to work on, which may depend on C.
     """
-    best, value = cross, score(cross, settings)
-    for cycle in range(MOST_CYCLES):
-        rows = choose_rows(best)
-        step = hard_cycle if cycle % 2 == 0 else soft_cycle
-        cross = step(best, rows, settings)
+    best, value, n_stalled = cross, score(cross, settings), 0
+    while n_stalled < N_STALLED:
+        cross = cycle(cross, choose_rows(cross), settings)
         reached = score(cross, settings)
-        stalls = reached < (1 + settings.least_gain) * value
+        rises = reached > (1 + settings.least_gain) * value
+        n_stalled = 0 if rises else n_stalled + 1
         if reached > value:
             best, value = cross, reached
-        if stalls and cycle > 0:
-            break
     return best, value

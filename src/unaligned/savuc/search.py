@@ -14,10 +14,10 @@ from unaligned.savuc.refine import (
     Known,
     RowPair,
     along_directions,
+    cycle,
     join_rows,
     refine,
     score,
-    soft_cycle,
 )
 from unaligned.savuc.starts import SearchView, find_starts
 from unaligned.savuc.trust import (
@@ -39,7 +39,6 @@ Report = Callable[[str], None]
 Fit = tuple[Array, float]
 """A cross-correlation and its score."""
 
-N_REFINED = 2  # starts that are refined, the best after one soft cycle
 NOTHING = Evidence(0.0, 0.0)
 CERTAIN = 0.95  # trust from which no further search is made
 
@@ -55,7 +54,7 @@ class PairFit(NamedTuple):
     """Evidence beyond its error and beyond that of rivals."""
     trust: float
     rivals: tuple[Evidence, ...] = ()
-    """Evidence for matchings from random starts."""
+    """Evidence for other matchings that were found, and from random starts."""
 
 
 def search_pair(
@@ -81,10 +80,10 @@ def search_pair(
         return best  # no result could be tested
     for _ in range(settings.n_searches):
         report("searching")
-        cross, value = search.best_matching(rng)
+        (cross, value), others = search.best_matching(rng)
         if value > (1 + settings.least_gain) * best.score:
             report("testing")
-            evidence, rivals = search.test(cross, rng)
+            evidence, rivals = search.test(cross, others, rng)
             excess = excess_over(evidence, rivals)
             trust = trust_in(excess, settings)
             best = PairFit(cross, value, evidence, excess, trust, tuple(rivals))
@@ -114,10 +113,11 @@ class PairSearch:
             for side, rows in zip(self.whitened, given, strict=True)
         )
 
-    def best_matching(self, rng: np.random.RandomState) -> tuple[Array, float]:
-        """Cross-correlation of largest score that the starts lead to, and its score.
+    def best_matching(self, rng: np.random.RandomState) -> tuple[Fit, list[Array]]:
+        """Cross-correlation of largest score that the starts lead to, and the others.
 
-        Every start takes one soft cycle; the best few of them are refined.
+        Every start takes one cycle; the best of them is refined. The others come best
+        first.
         """
         rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
         starts = find_starts(*self.views, self.settings, rng, self.cores)
@@ -126,16 +126,12 @@ class PairSearch:
 
         def settle(cross: Array, rng: np.random.RandomState) -> Fit:
             beside = self.beside(cross, rows, rng)
-            settled = soft_cycle(cross, beside, self.settings)
+            settled = cycle(cross, beside, self.settings)
             return settled, score(settled, self.settings)
 
-        def refine_further(fit: Fit, rng: np.random.RandomState) -> Fit:
-            return self.refine(fit[0], rows, rng)
-
         fits = self.cores.map(settle, starts, spawn(rng, len(starts)))
-        fits = sorted(fits, key=lambda fit: -fit[1])[:N_REFINED]
-        fits = self.cores.map(refine_further, fits, spawn(rng, len(fits)))
-        return max(fits, key=lambda fit: fit[1])
+        best, *others = sorted(fits, key=lambda fit: -fit[1])
+        return self.refine(best[0], rows, rng), [cross for cross, _ in others]
 
     def refine(self, cross: Array, rows: RowPair, rng: np.random.RandomState) -> Fit:
         """Refine on sampled rows, beside the partners that they have by now."""
@@ -170,11 +166,13 @@ class PairSearch:
         return np.concatenate([partners, others])[:size]
 
     def test(
-        self, cross: Array, rng: np.random.RandomState
+        self, cross: Array, others: list[Array], rng: np.random.RandomState
     ) -> tuple[Evidence, list[Evidence]]:
         """Evidence for a matching, and for its rivals.
 
-        Rivals cost most, and are spared where the evidence is too small without them.
+        Rivals are what else the search found, and come from random starts where that is
+        not enough. They cost most, and are spared where the evidence is too small
+        without them.
         """
         settings = self.settings
         partner = self.matching(cross, rng)
@@ -182,24 +180,28 @@ class PairSearch:
         if evidence.lower <= 0:
             return evidence, []
 
-        def compete(rng: np.random.RandomState) -> Evidence | None:
-            return self.rival(cross, rng)
+        def compete(start: Array | None, rng: np.random.RandomState) -> Evidence | None:
+            return self.rival(cross, start, rng)
 
         # Few rows are cheap, and chance plays a larger part.
         n_matched = max(int(np.sum(partner >= 0)), 1)
         n_rivals = max(settings.n_rivals, settings.n_rival_rows // n_matched)
-        found = self.cores.map(compete, spawn(rng, n_rivals))
+        starts = [*others, *[None] * n_rivals][:n_rivals]
+        found = self.cores.map(compete, starts, spawn(rng, n_rivals))
         return evidence, [rival for rival in found if rival is not None]
 
-    def rival(self, cross: Array, rng: np.random.RandomState) -> Evidence | None:
-        """Refine and test a matching from a random start, in the same way.
+    def rival(
+        self, cross: Array, start: Array | None, rng: np.random.RandomState
+    ) -> Evidence | None:
+        """Refine and test a matching from another start, or a random one, the same way.
 
         One that comes to the matching that is tested is no rival of it.
         """
         rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
-        n = min(len(rows.one), len(rows.other))
-        one, other = (side[rng.permutation(len(side))[:n]] for side in rows[:2])
-        start = soft_cycle(one.T @ other / n, rows, self.settings)
+        if start is None:
+            n = min(len(rows.one), len(rows.other))
+            one, other = (side[rng.permutation(len(side))[:n]] for side in rows[:2])
+            start = cycle(one.T @ other / n, rows, self.settings)
         rival, _ = self.refine(start, rows, rng)
         if agreement(rival, cross) > SAME:
             return None

@@ -23,8 +23,7 @@ __all__ = [
 FITTED: dict[str, Any] = {"embedding_": "t _", "_views": ["n d"]}
 STATE: dict[str, Any] = {
     "groups": None,
-    "first": None,
-    "second": None,
+    "tried": None,
     "best": "v",
     "rng": None,
     "start": None,

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores, spawn
-from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.anchors import Anchors, Sketch, centres, single_rows, sketch_rows
+from unaligned.savuc.anchors import Anchors, Sketch, centres, sketch_rows
 from unaligned.savuc.config import Settings
-from unaligned.savuc.couplings import couple_centres, couple_rows
-from unaligned.savuc.extremes import couple_extremes
-from unaligned.savuc.geometry import Geometry, whiten
-from unaligned.savuc.refine import correlate, join_rows, plan_rows
+from unaligned.savuc.couplings import couple_centres
+from unaligned.savuc.extremes import MOST_FACTORS, couple_extremes
+from unaligned.savuc.geometry import Geometry, effective_directions, whiten
 
-__all__ = ["SearchView", "are_narrow", "find_starts", "prepare_view"]
+__all__ = ["SearchView", "find_starts", "have_few_factors", "prepare_view"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -61,10 +59,8 @@ def find_starts(
     cores: Cores,
 ) -> list[Array]:
     """Cross-correlations to start from, of all families that the views allow."""
-    families: list[Family] = [from_signatures, from_centres]
-    if max(len(one.whitened), len(other.whitened)) <= 2 * settings.n_singles:
-        families.append(from_single_rows)
-    if are_narrow(one, other, settings):
+    families: list[Family] = [from_centres]
+    if have_few_factors(one, other):
         families.append(from_extremes)
 
     def start(family: Family, rng: np.random.RandomState) -> list[Array]:
@@ -74,26 +70,16 @@ def find_starts(
     return [cross for crosses in found for cross in crosses]
 
 
-def are_narrow(one: SearchView, other: SearchView, settings: Settings) -> bool:
-    """Whether both views have fewer directions than centres are computed in.
+def have_few_factors(one: SearchView, other: SearchView) -> bool:
+    """Whether few directions hold the variance of both views.
 
-    A group of views has no lengths, and is wide enough.
+    A group of views has no lengths to tell its rows apart by.
     """
     return all(
-        len(view.geometry.lengths) > 0 and view.whitened.shape[1] <= settings.n_leading
+        len(view.geometry.lengths) > 0
+        and effective_directions(view.geometry.points) <= MOST_FACTORS
         for view in (one, other)
     )
-
-
-def from_signatures(
-    one: SearchView, other: SearchView, settings: Settings, rng: np.random.RandomState
-) -> list[Array]:
-    """Match sketched rows by their signatures."""
-    _, temperature, _ = settings.schedule[-1]
-    A, B = (unit_rows(view.sketch.signatures) for view in (one, other))
-    left, right = (view.whitened[view.sketch.rows] for view in (one, other))
-    plan = plan_rows(A, B, temperature, 20, settings)
-    return [correlate(plan, join_rows(left, right))]
 
 
 def from_centres(
@@ -105,16 +91,6 @@ def from_centres(
         for view in (one, other)
     )
     return crosses_of(couple_centres(left, right, settings, rng), left, right)
-
-
-def from_single_rows(
-    one: SearchView, other: SearchView, settings: Settings, rng: np.random.RandomState
-) -> list[Array]:
-    """Couple single rows."""
-    left, right = (
-        single_rows(view.whitened, view.sketch, settings, rng) for view in (one, other)
-    )
-    return crosses_of(couple_rows(left, right, settings), left, right)
 
 
 def from_extremes(

@@ -9,8 +9,8 @@ the first half explains. A partner of the same object is. A row that merely lies
 same place of a similar shape is not.
 
 Wrong matchings with some evidence exist where views are symmetric or rows are few. So
-matchings from random starts, the rivals, are refined and tested the same way, and only
-what exceeds them counts.
+other matchings that the search found, the rivals, are refined and tested the same way,
+and only what exceeds them counts.
 """
 
 from typing import Any, NamedTuple
@@ -22,12 +22,7 @@ from scipy.special import expit
 from unaligned.kernels.neighbors import top_products
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.config import Settings
-from unaligned.savuc.refine import (
-    directions_of,
-    hard_cycle,
-    join_rows,
-    soft_cycle,
-)
+from unaligned.savuc.refine import cycle, directions_of, join_rows
 
 __all__ = [
     "FEWEST_DIRECTIONS",
@@ -45,6 +40,7 @@ Indices = NDArray[np.intp]
 
 N_ERRORS = 2  # standard errors below the mean: a lower bound of about 97.5 %
 FEWEST_DIRECTIONS = 4  # two that find a partner, two that judge it
+N_FORGETTING = 6  # steps at the highest temperature before directions are tested
 FEWEST_TESTED = 3  # mutual best pairs that a mean and a slope are taken of
 SAME = 0.5  # cosine of cross-correlations from which two matchings are one
 
@@ -61,28 +57,25 @@ class Evidence(NamedTuple):
         """What the mean exceeds, as far as its error tells."""
         return self.mean - N_ERRORS * self.error
 
-    @property
-    def upper(self) -> float:
-        """What the mean stays below, as far as its error tells."""
-        return self.mean + N_ERRORS * self.error
-
 
 UNTESTED = Evidence(0.0, np.inf)
 
 
 def excess_over(evidence: Evidence, rivals: list[Evidence]) -> float:
-    """Evidence for a matching beyond that of its best rival.
+    """Evidence for a matching beyond that of its best rival, and beyond none.
 
-    The lower bound of the first over the largest upper bound of the others, or over
-    none.
+    The lower bound of J, and of its difference from every rival's J.
 
     Examples
     --------
-    >>> round(excess_over(Evidence(0.3, 0.01), [Evidence(0.08, 0.01)]), 2)
-    0.18
+    >>> round(excess_over(Evidence(0.3, 0.03), [Evidence(0.08, 0.04)]), 2)
+    0.12
     """
-    most = max((rival.upper for rival in rivals), default=0.0)
-    return evidence.lower - max(most, 0.0)
+    differences = (
+        Evidence(evidence.mean - rival.mean, np.hypot(evidence.error, rival.error))
+        for rival in rivals
+    )
+    return min(found.lower for found in (evidence, *differences))
 
 
 def trust_in(excess: float, settings: Settings) -> float:
@@ -181,9 +174,10 @@ def learn_again(one: Array, other: Array, settings: Settings) -> Array:
     """
     rows = join_rows(one, other)
     cross = one.T @ other / len(one)
-    n_directions, temperature, n_rounds = settings.schedule[0]
-    warm = ((n_directions, temperature, 2 * n_rounds), *settings.schedule)
-    return hard_cycle(soft_cycle(cross, rows, settings, warm), rows, settings)
+    forgetting = settings.schedule[:1] * N_FORGETTING
+    for schedule in (forgetting, settings.schedule, settings.schedule):
+        cross = cycle(cross, rows, settings, schedule)
+    return cross
 
 
 def tested_gains(
