@@ -28,11 +28,9 @@ from unaligned.savuc.shared_space import shared_directions
 __all__ = [
     "RECIPES",
     "Space",
-    "diffusion_map",
-    "half_more",
+    "cluster_map",
     "joint_spaces",
     "make_partitions",
-    "merge_clusters",
     "neighbor_graph",
     "space_of_points",
     "view_spaces",
@@ -97,13 +95,12 @@ def diffusion(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labe
     A cluster in parts, or one that shares its eigenvector, needs more eigenvectors than
     there are clusters; weights keep the further ones from mattering as much.
     """
-    embedded = diffusion_map(space, half_more(n_clusters), rng)
-    return kmeans(embedded, n_clusters, rng, N_STARTS)
+    return kmeans(cluster_map(space, n_clusters, rng), n_clusters, rng, N_STARTS)
 
 
-def half_more(n_clusters: int) -> int:
-    """Give the number of eigenvectors in which to look for clusters."""
-    return n_clusters + max(n_clusters // 2, 1)
+def cluster_map(space: Space, n_clusters: int, rng: np.random.RandomState) -> Array:
+    """Diffusion map in which to look for a number of clusters."""
+    return diffusion_map(space, n_clusters + max(n_clusters // 2, 1), rng)
 
 
 def diffusion_map(space: Space, n_vectors: int, rng: np.random.RandomState) -> Array:
@@ -119,31 +116,11 @@ def merging(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels
     """
     n_many = min(2 * n_clusters, len(space.points))
     many = kmeans(diffusion_map(space, n_many, rng), n_many, rng, N_STARTS)
-    n_found = min(n_clusters, len(np.unique(many)))
-    return merge_clusters(space.graph, many, [n_found])[n_found]
-
-
-def merge_clusters(graph: Any, labels: Labels, numbers: list[int]) -> dict[int, Labels]:
-    """Merge the two clusters whose union gains most modularity, again and again.
-
-    Returns the partitions on the way that have one of the numbers of clusters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> path = sparse.csr_array(np.eye(4, k=1) + np.eye(4, k=-1))
-    >>> merge_clusters(path, np.arange(4), [2])
-    {2: array([0, 0, 1, 1])}
-    """
-    members = np.eye(labels.max() + 1)[:, np.unique(labels)][labels]
-    edges = members.T @ (graph @ members)
+    members = np.eye(n_many)[:, np.unique(many)][many]
+    edges = members.T @ (space.graph @ members)
     edges /= edges.sum()
-    names, found = np.arange(len(edges)), {}
-    while True:
-        if len(edges) in numbers:
-            found[len(edges)] = np.asarray(names[members.argmax(axis=1)], dtype=np.intp)
-        if len(edges) <= min(numbers):
-            return found
+    names = np.arange(len(edges))
+    while len(edges) > n_clusters:
         degrees = edges.sum(axis=1)
         gain = edges - np.outer(degrees, degrees)
         gain[np.tril_indices(len(edges))] = -np.inf
@@ -153,6 +130,7 @@ def merge_clusters(graph: Any, labels: Labels, numbers: list[int]) -> dict[int, 
         edges = np.delete(np.delete(edges, merged, axis=0), merged, axis=1)
         names[names == merged] = kept
         names[names > merged] -= 1
+    return np.asarray(names[members.argmax(axis=1)], dtype=np.intp)
 
 
 RECIPES: dict[str, Recipe] = {

@@ -10,13 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.partitions.kmeans import kmeans_from
-from unaligned.savuc.recipes import (
-    Space,
-    diffusion_map,
-    half_more,
-    merge_clusters,
-    ward,
-)
+from unaligned.savuc.recipes import Space, cluster_map, ward
 
 __all__ = ["make_families"]
 
@@ -26,33 +20,30 @@ Labels = NDArray[np.intp]
 def make_families(
     space: Space, numbers: list[int], rng: np.random.RandomState
 ) -> list[dict[int, Labels]]:
-    """Cluster a space in four ways, each into all of the numbers of clusters.
+    """Cluster a space in three ways, each into all of the numbers of clusters.
 
-    Ward's tree of the points; k-means of the points; k-means of a diffusion map; and
-    clusters of the diffusion map, merged while modularity gains most. k-means starts
-    from the branches of Ward's tree of the same points or map.
+    Ward's tree of the points; k-means of the points; and k-means of a diffusion map.
+    k-means starts from the branches of Ward's tree, of the points or of the map for the
+    largest number.
 
     Parameters
     ----------
     space : Space
-        Of at least as many distinct rows as there are clusters.
     numbers : list of int
-        Numbers of clusters.
+        Numbers of clusters, none larger than the number of distinct rows.
     rng : RandomState
 
     Returns
     -------
-    list of four dicts
+    list of three dicts
         Number of clusters to labels.
     """
-    most = max(numbers)
+    # The largest number first: its eigenvectors hold those of all others.
+    mapped = Space(cluster_map(space, max(numbers), rng), space.graph)
     trees = {k: ward(space, k, rng) for k in numbers}
     points = {k: kmeans_from(space.points, trees[k]) for k in numbers}
-    # The map of most vectors has a tree of its own, from which the others start.
-    mapped = Space(diffusion_map(space, half_more(most), rng), space.graph)
     diffusion = {
-        k: kmeans_from(diffusion_map(space, half_more(k), rng), ward(mapped, k, rng))
+        k: kmeans_from(cluster_map(space, k, rng), ward(mapped, k, rng))
         for k in numbers
     }
-    many = ward(mapped, min(2 * most, len(space.points)), rng)
-    return [trees, points, diffusion, merge_clusters(space.graph, many, numbers)]
+    return [trees, points, diffusion]

@@ -42,7 +42,7 @@ def select_n_clusters(
 ) -> ClusterEvidence:
     """Choose the number of clusters without labels.
 
-    Each view is clustered in four ways on two scales, into every number of clusters.
+    Each view is clustered in three ways on two scales, into every number of clusters.
     The number is chosen whose partitions have the best modularity in the graph of
     nearest neighbours, in the mean over partitions and views. How far they agree beyond
     chance (the mean adjusted Rand index of two partitions) is a second opinion on what
@@ -182,8 +182,7 @@ def score_numbers(
             break
         families += make_families(space, numbers, rng)
     for at, k in zip(possible, numbers, strict=True):
-        # Equal rows may leave a family without a number.
-        pool = [family[k] for family in families if k in family]
+        pool = [family[k] for family in families]
         in_graphs = [
             modularity(scale.neighbors, labels, k)
             for labels, scale in product(pool, features)
