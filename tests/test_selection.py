@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.cluster import AgglomerativeClustering
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import (
     adjusted_mutual_info_score,
@@ -264,10 +264,12 @@ def test_families_hold_every_number_of_clusters_and_k_means_has_come_to_rest():
         assert {k: len(np.unique(labels)) for k, labels in family.items()} == {
             k: k for k in (2, 5, 9)
         }
-    tree, near_means, diffused = families
+    near_means, diffused = families
     for k in (2, 5, 9):
-        expected = AgglomerativeClustering(k).fit_predict(space.points)
-        assert adjusted_rand_score(expected, tree[k]) == 1
+        tree = AgglomerativeClustering(k).fit_predict(space.points)
+        start = np.array([space.points[tree == i].mean(axis=0) for i in range(k)])
+        expected = KMeans(k, init=start, n_init=1).fit_predict(space.points)
+        assert adjusted_rand_score(expected, near_means[k]) == 1
         embedded = diffusion_map(space, k + k // 2, np.random.RandomState(0))
         for rows, labels in ((space.points, near_means[k]), (embedded, diffused[k])):
             means = np.array([rows[labels == name].mean(axis=0) for name in range(k)])

@@ -1,9 +1,8 @@
 """Families: partitions of one space into many numbers of clusters at little cost.
 
 The recipes of `unaligned.savuc.recipes` cluster a space into one number of clusters,
-from random starts. Here two trees, of the points and of their diffusion map, are cut
-into every number, and k-means starts from their branches: one start is enough, and it
-is near its end.
+from several random starts. Here trees are cut into every number, and k-means starts
+from their branches: one start is enough, and it is near its end.
 """
 
 import numpy as np
@@ -20,11 +19,11 @@ Labels = NDArray[np.intp]
 def make_families(
     space: Space, numbers: list[int], rng: np.random.RandomState
 ) -> list[dict[int, Labels]]:
-    """Cluster a space in three ways, each into all of the numbers of clusters.
+    """Cluster a space in two ways, each into all of the numbers of clusters.
 
-    Ward's tree of the points; k-means of the points; and k-means of a diffusion map.
-    k-means starts from the branches of Ward's tree, of the points or of the map for the
-    largest number.
+    k-means of the points starts from the branches of their Ward tree, and k-means of a
+    diffusion map from those of the map for the largest number. The branches are no
+    partitions of their own: k-means would agree with them since it starts there.
 
     Parameters
     ----------
@@ -35,15 +34,15 @@ def make_families(
 
     Returns
     -------
-    list of three dicts
+    list of two dicts
         Number of clusters to labels.
     """
     # The largest number first: its eigenvectors hold those of all others.
     mapped = Space(cluster_map(space, max(numbers), rng), space.graph)
-    trees = {k: ward(space, k, rng) for k in numbers}
-    points = {k: kmeans_from(space.points, trees[k]) for k in numbers}
-    diffusion = {
-        k: kmeans_from(cluster_map(space, k, rng), ward(mapped, k, rng))
-        for k in numbers
-    }
-    return [trees, points, diffusion]
+    return [
+        {k: kmeans_from(space.points, ward(space, k, rng)) for k in numbers},
+        {
+            k: kmeans_from(cluster_map(space, k, rng), ward(mapped, k, rng))
+            for k in numbers
+        },
+    ]

@@ -42,7 +42,7 @@ def select_n_clusters(
 ) -> ClusterEvidence:
     """Choose the number of clusters without labels.
 
-    Each view is clustered in three ways on two scales, into every number of clusters.
+    Each view is clustered in two ways on two scales, into every number of clusters.
     The number is chosen whose partitions have the best modularity in the graph of
     nearest neighbours, in the mean over partitions and views. How far they agree beyond
     chance (the mean adjusted Rand index of two partitions) is a second opinion on what
