@@ -11,9 +11,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from unaligned.kernels.scaling import unit_rows
-from unaligned.partitions.scores import WEIGHTS, draw_halves, modularity, predictions
+from unaligned.partitions.scores import WEIGHTS, draw_halves, predictions
 from unaligned.savuc.recipes import view_spaces
-from unaligned.selection.n_clusters import mean_agreement
 
 N_FEW = 500  # rows for scores that compare all rows
 N_SAMPLES, SHARE = 6, 0.7  # samples of rows for stability
@@ -30,11 +29,6 @@ class Partitions(NamedTuple):
     """The one that agrees most with the others, which SAVuC takes."""
 
 
-def agree(view, ks):
-    """Mean adjusted Rand index of two recipes."""
-    return [mean_agreement(view.by_number[k]) for k in ks]
-
-
 def predict(view, ks):
     """Compare the chosen partition with its predictions."""
     half = draw_halves(len(view.classes), np.random.RandomState(0))
@@ -45,14 +39,6 @@ def predict(view, ks):
         scores = [adjusted_rand_score(labels, other) for other in predicted]
         found.append(np.dot(WEIGHTS, scores))
     return found
-
-
-def modular(view, ks):
-    """Modularity of the chosen partition: the criterion of the library."""
-    return [
-        np.mean([modularity(s.neighbors, view.chosen[k], k) for s in view.features])
-        for k in ks
-    ]
 
 
 def silhouette(view, ks):
@@ -124,9 +110,8 @@ def log_spread(points, ks):
     return np.log(np.maximum(joined[len(points) - np.array(ks)], 1e-12))
 
 
+# Beside those of the library.
 CRITERIA = {
-    "modularity": modular,
-    "agreement of recipes": agree,
     "predictability": predict,
     "silhouette": silhouette,
     "stability of samples": stable,

@@ -5,8 +5,8 @@ number of clusters that `unaligned.selection` tries, by all recipes on both scal
 in a folder, see `benchmarks.pools`). A JSON line per dataset goes to
 ``benchmarks/results/number_of_clusters.jsonl``: for every view and number the accuracy
 of the partition that SAVuC would take, its predictability, by which SAVuC takes a view,
-and the score of every criterion. What is there is not run again. ``--table`` prints the
-tables of the documentation.
+and the score of every criterion; and the CPU seconds that the library's two take. What
+is there is not run again. ``--table`` prints the tables of the documentation.
 
 A criterion chooses the number with the largest score, in the mean over views. Criteria
 are compared by leaving datasets out one at a time: the criterion that is best on the
@@ -14,6 +14,7 @@ others is scored on the one, and so is the width of the interval.
 """
 
 import argparse
+import time
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +29,12 @@ from unaligned.partitions.scores import draw_halves, predictability
 from unaligned.savuc.consensus import agreement
 from unaligned.savuc.recipes import make_partitions, view_spaces
 from unaligned.selection.evidence import weigh
-from unaligned.selection.n_clusters import N_ROWS, numbers_to_try
+from unaligned.selection.n_clusters import N_ROWS, numbers_to_try, score_numbers
 
 RESULTS = Path(__file__).parent / "results" / "number_of_clusters.jsonl"
 SHARES = (0.98, 0.95, 0.9, 0.85, 0.8, 0.7)  # of the best score, for the interval
-USED = "modularity", "agreement of recipes"  # by `unaligned.selection`
+USED = "modularity", "agreement"  # by `unaligned.selection`
+COMPARED = *USED, *CRITERIA
 COVERED = 0.8  # share of datasets whose number of classes an interval should hold
 
 
@@ -85,17 +87,25 @@ def run(dataset):
             for v, half in zip(views, halves, strict=True)
         )
 
+    start, library = time.process_time(), []
+    for view in views:
+        rng = np.random.RandomState(0)
+        library.append(score_numbers(view.features, np.array(ks), rng))
+    seconds = time.process_time() - start
+    scores = dict(zip(USED, np.swapaxes(library, 0, 1), strict=True))
+    scores |= {
+        name: [criterion(view, ks) for view in views]
+        for name, criterion in CRITERIA.items()
+    }
     return {
         "classes": classes,
         "candidates": ks,
+        "CPU seconds per view": round(seconds / len(views), 2),
         "accuracy": accuracies(ks),
         "quality": qualities(ks),
         "accuracy with the classes": accuracies([classes]),
         "quality with the classes": qualities([classes]),
-        "scores": {
-            name: rounded(criterion(view, ks) for view in views)
-            for name, criterion in CRITERIA.items()
-        },
+        "scores": {name: rounded(of_views) for name, of_views in scores.items()},
     }
 
 
@@ -127,13 +137,13 @@ def table(records):
     truth = np.array([accuracy_with_classes(record) for record in records])
     found = {
         name: np.array([accuracy_of(r, chosen_by(r, name)) for r in records])
-        for name in CRITERIA
+        for name in COMPARED
     }
     found["ten clusters"] = np.array(
         [accuracy_of(r, int(np.argmin(np.abs(np.array(r["candidates"]) - 10))))
          for r in records]
     )  # fmt: skip
-    known = np.array([found[name] for name in CRITERIA])
+    known = np.array([found[name] for name in COMPARED])
     rest = [np.delete(known, i, axis=1).mean(axis=1) for i in range(len(records))]
     best = [int(np.argmax(of_others)) for of_others in rest]
     found["best criterion on the other datasets"] = known[best, np.arange(len(best))]
@@ -144,7 +154,7 @@ def table(records):
         # Of a ratio of means, by the delta method.
         error = np.std(values - share * truth, ddof=1) / np.sqrt(len(truth))
         near = "–"
-        if name in CRITERIA:
+        if name in COMPARED:
             ks = [r["candidates"][chosen_by(r, name)] for r in records]
             off = np.abs(np.log([k / r["classes"] for k, r in zip(ks, records)]))  # noqa: B905
             near = f"{np.sum(off <= np.log(1.5))}"

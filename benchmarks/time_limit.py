@@ -23,6 +23,7 @@ CASES: dict[str, tuple[int, int, int, dict[str, Any]]] = {
     "auto": (300, N_VIEWS, N_COLUMNS, {"n_clusters": "auto"}),
     "align alone": (300, N_VIEWS, N_COLUMNS, {}),
     "three large views": (20_000, 3, 50, {}),
+    "large, auto": (20_000, 3, 50, {"n_clusters": "auto"}),
 }
 
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["kmeans"]
+__all__ = ["kmeans", "kmeans_from"]
 
 
 def kmeans(
@@ -26,7 +27,28 @@ def kmeans(
     np.True_
     """
     seed = int(rng.randint(np.iinfo(np.int32).max))
+    return _fit(KMeans(n_clusters, n_init=n_starts, random_state=seed), points)
+
+
+def kmeans_from(points: NDArray[Any], labels: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Cluster rows by k-means, from the means of clusters that are there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.array([[0.0], [1.0], [2.0], [9.0]])
+    >>> kmeans_from(points, np.array([0, 0, 1, 1]))
+    array([0, 0, 0, 1])
+    """
+    names, members = np.unique(labels, return_inverse=True)
+    one_hot = sparse.csr_array(
+        (np.ones(len(labels), points.dtype), (members, np.arange(len(labels))))
+    )
+    means = (one_hot @ points) / np.bincount(members)[:, None].astype(points.dtype)
+    return _fit(KMeans(len(names), init=means, n_init=1), points)
+
+
+def _fit(model: KMeans, points: NDArray[Any]) -> NDArray[np.intp]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = KMeans(n_clusters, n_init=n_starts, random_state=seed).fit(points)
-    return np.asarray(fitted.labels_, dtype=np.intp)
+        return np.asarray(model.fit(points).labels_, dtype=np.intp)

@@ -28,11 +28,13 @@ from unaligned.savuc.shared_space import shared_directions
 __all__ = [
     "RECIPES",
     "Space",
+    "cluster_map",
     "joint_spaces",
     "make_partitions",
     "neighbor_graph",
     "space_of_points",
     "view_spaces",
+    "ward",
 ]
 
 Array = NDArray[Any]
@@ -93,9 +95,12 @@ def diffusion(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labe
     A cluster in parts, or one that shares its eigenvector, needs more eigenvectors than
     there are clusters; weights keep the further ones from mattering as much.
     """
-    n_vectors = n_clusters + max(n_clusters // 2, 1)
-    embedded = diffusion_map(space, n_vectors, rng)
-    return kmeans(embedded, n_clusters, rng, N_STARTS)
+    return kmeans(cluster_map(space, n_clusters, rng), n_clusters, rng, N_STARTS)
+
+
+def cluster_map(space: Space, n_clusters: int, rng: np.random.RandomState) -> Array:
+    """Diffusion map in which to look for a number of clusters."""
+    return diffusion_map(space, n_clusters + max(n_clusters // 2, 1), rng)
 
 
 def diffusion_map(space: Space, n_vectors: int, rng: np.random.RandomState) -> Array:

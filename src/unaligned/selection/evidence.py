@@ -28,7 +28,7 @@ class ClusterEvidence:
         Smallest and largest number that may be right: by modularity or by agreement,
         the best number and those around it, as far as the score stays near the best.
     alternatives : tuple of int
-        Other peaks: the number on which recipes agree best, and others on which they
+        Other peaks: the number on which partitions agree best, and others on which they
         agree nearly as well. Data often have groups of groups, and then several numbers
         are right.
     flat : bool
@@ -37,10 +37,10 @@ class ClusterEvidence:
     candidates : ndarray of shape (n_candidates,)
         Numbers that were tried.
     modularity : ndarray of shape (n_views, n_candidates)
-        Modularity of the partition that agrees most with the others, in the graph of
-        nearest neighbours, for each view.
+        Mean modularity of the partitions in the graph of nearest neighbours, for each
+        view.
     agreement : ndarray of shape (n_views, n_candidates)
-        Mean adjusted Rand index of two recipes, for each view.
+        Mean adjusted Rand index of two partitions, for each view.
 
     Examples
     --------

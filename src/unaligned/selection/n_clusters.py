@@ -2,17 +2,16 @@
 
 Two scores of partitions can be compared over numbers of clusters. Modularity: are the
 neighbours of a row in its own cluster, beyond what sizes of clusters let expect?
-Agreement: recipes that cluster in different ways find the same clusters where they are
-there to be found, and each its own where a number is forced on the data.
+Agreement: different ways to cluster find the same clusters where they are there to be
+found, and each its own where a number is forced on the data.
 """
 
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
@@ -20,9 +19,9 @@ from unaligned.deadline import NEVER, Deadline
 from unaligned.partitions.features import ViewFeatures, view_features
 from unaligned.partitions.scores import modularity
 from unaligned.progress import say
-from unaligned.savuc.consensus import agreement
-from unaligned.savuc.recipes import make_partitions, view_spaces
+from unaligned.savuc.recipes import view_spaces
 from unaligned.selection.evidence import ClusterEvidence, weigh
+from unaligned.selection.families import make_families
 from unaligned.views import Views, check_views, label
 
 __all__ = ["choose_n_clusters", "select_n_clusters"]
@@ -43,11 +42,11 @@ def select_n_clusters(
 ) -> ClusterEvidence:
     """Choose the number of clusters without labels.
 
-    For every number, each view is clustered by the recipes of `unaligned.SAVuC` on two
-    scales, and the partition taken that agrees most with the others. The number is
-    chosen whose partitions have the best modularity in the graph of nearest neighbours,
-    in the mean over views. How far the recipes agree beyond chance (the mean adjusted
-    Rand index of two partitions) is a second opinion on what may be right.
+    Each view is clustered in two ways on two scales, into every number of clusters.
+    The number is chosen whose partitions have the best modularity in the graph of
+    nearest neighbours, in the mean over partitions and views. How far they agree beyond
+    chance (the mean adjusted Rand index of two partitions) is a second opinion on what
+    may be right.
 
     Parameters
     ----------
@@ -143,7 +142,7 @@ def _select(
         if i and deadline.over():  # the others have no say
             break
         features = view_features(X[_draw_rows(X.shape[0], most, rng)])
-        found, agreed = score_numbers(features, candidates, rng)
+        found, agreed = score_numbers(features, candidates, rng, deadline)
         modularities.append(found)
         agreements.append(agreed)
         if verbose:
@@ -162,22 +161,49 @@ def _draw_rows(n_rows: int, most: int, rng: np.random.RandomState) -> Labels:
 
 
 def score_numbers(
-    features: ViewFeatures, candidates: Labels, rng: np.random.RandomState
+    features: ViewFeatures,
+    candidates: Labels,
+    rng: np.random.RandomState,
+    deadline: Deadline = NEVER,
 ) -> NDArray[np.float64]:
-    """Score every number of clusters of a view by modularity and by agreement."""
-    spaces = view_spaces(features)
+    """Score every number of clusters of a view by modularity and by agreement.
+
+    Where time is short, one of the two scales is enough.
+    """
     distinct = len(np.unique(features.plain.points, axis=0))
+    possible = np.flatnonzero(candidates <= distinct)
     scores = np.zeros((2, len(candidates)))
-    # From the largest number on, whose eigenvectors hold those of all others.
-    for at in np.flatnonzero(candidates <= distinct)[::-1]:
-        k = int(candidates[at])
-        pool = make_partitions(spaces, k, rng)
-        labels = pool[int(np.argmax(agreement(pool, k)))]
-        in_graphs = [modularity(scale.neighbors, labels, k) for scale in features]
+    if possible.size == 0:
+        return scores
+    numbers = candidates[possible].tolist()
+    families: list[dict[int, Labels]] = []
+    for space in view_spaces(features):
+        if families and deadline.over():
+            break
+        families += make_families(space, numbers, rng)
+    for at, k in zip(possible, numbers, strict=True):
+        pool = [family[k] for family in families]
+        in_graphs = [
+            modularity(scale.neighbors, labels, k)
+            for labels, scale in product(pool, features)
+        ]
         scores[:, at] = np.mean(in_graphs), mean_agreement(pool)
     return scores
 
 
 def mean_agreement(pool: list[Labels]) -> float:
-    """Mean adjusted Rand index of two of the partitions."""
-    return float(np.mean([adjusted_rand_score(*two) for two in combinations(pool, 2)]))
+    """Mean adjusted Rand index of two of the partitions (Hubert and Arabie, 1985)."""
+    n, n_names = len(pool[0]), max(int(labels.max()) for labels in pool) + 1
+
+    def together(labels: Labels) -> float:  # ordered pairs of rows in one cluster
+        sizes = np.bincount(labels).astype(np.float64)
+        return float(sizes @ sizes) - n
+
+    scores = []
+    for one, other in combinations(pool, 2):
+        in_one, in_other = together(one), together(other)
+        most, by_chance = (in_one + in_other) / 2, in_one * in_other / (n * (n - 1))
+        both = together(one * n_names + other)
+        same = most == by_chance  # all rows in one cluster, or each in its own
+        scores.append(1.0 if same else (both - by_chance) / (most - by_chance))
+    return float(np.mean(scores))
