@@ -21,6 +21,7 @@ from unaligned import (
     report,
     scverse,
     selection,
+    spaces,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +38,7 @@ MODULES = [
     report,
     scverse,
     selection,
+    spaces,
 ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from unaligned._version import __version__
 
 if TYPE_CHECKING:
-    from unaligned import baselines, datasets, metrics, selection
+    from unaligned import baselines, datasets, metrics, selection, spaces
     from unaligned.alignment import Alignment
     from unaligned.pavuc import PAVuC
     from unaligned.preparation import prepare
@@ -25,6 +25,7 @@ __all__ = [
     "metrics",
     "prepare",
     "selection",
+    "spaces",
 ]
 
 # Loaded when first asked for: scikit-learn alone takes a second to import.
@@ -36,7 +37,7 @@ _HOMES = {
     "load": "unaligned.saving",
     "prepare": "unaligned.preparation",
 }
-_MODULES = {"baselines", "datasets", "metrics", "selection"}
+_MODULES = {"baselines", "datasets", "metrics", "selection", "spaces"}
 
 
 def __getattr__(name: str) -> Any:

@@ -18,6 +18,7 @@ COMMANDS = {
     "compare": "Compare all methods that can run on two files, without labels.",
     "datasets": "Show and fetch the datasets of the paper, and list your own.",
     "demo": "Shuffle four views of the digits, cluster them, and say what it is worth.",
+    "translate": "Look up vectors of one embedding space in another.",
 }
 
 
