@@ -78,7 +78,7 @@ for title, (name, ratio) in cases.items():
     if cells is None:
         continue
     n_types = len({kind for own in cells.values() for kind in own.obs["type"]})
-    model = cluster(cells, n_types, effort="quick")
+    model = cluster(cells, n_types, effort="quick", inplace=True)
     print(f"{title}: {model.alignment_}")
     for direction, (right, floor) in carried(cells).items():
         print(f"  {direction}: {right:.0%} carried rightly, commonest type {floor:.0%}")

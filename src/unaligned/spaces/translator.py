@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
 from unaligned.alignment_tables import matches_of
+from unaligned.calibration import calibrate
 from unaligned.kernels.scaling import row_blocks, unit_rows
 from unaligned.known_pairs import check_aligned
 from unaligned.savuc import align
 from unaligned.savuc.config import EFFORTS, Settings
 from unaligned.spaces.linear_map import choose_penalty, moments_of, solve
-from unaligned.spaces.lookup import Neighbors, calibrate, nearest_rows
+from unaligned.spaces.lookup import Neighbors, nearest_rows
 from unaligned.views import check_new_rows, check_views
 
 __all__ = ["SpaceTranslator"]
