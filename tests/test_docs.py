@@ -15,6 +15,7 @@ from unaligned import (
     baselines,
     benchmark,
     datasets,
+    disclosure,
     metrics,
     plotting,
     preparation,
@@ -32,6 +33,7 @@ MODULES = [
     baselines,
     benchmark,
     datasets,
+    disclosure,
     metrics,
     plotting,
     preparation,
@@ -57,6 +59,8 @@ def test_every_public_name_has_an_api_entry(module):
         "docs/choosing.md",
         "docs/files.md",
         "docs/long_runs.md",
+        "docs/audit.md",
+        "docs/spaces.md",
     ],
 )
 def test_code_on_the_page_runs(page, monkeypatch, tmp_path):

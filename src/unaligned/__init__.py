@@ -8,6 +8,7 @@ from unaligned._version import __version__
 if TYPE_CHECKING:
     from unaligned import baselines, datasets, metrics, selection, spaces
     from unaligned.alignment import Alignment
+    from unaligned.disclosure import audit
     from unaligned.pavuc import PAVuC
     from unaligned.preparation import prepare
     from unaligned.saving import load
@@ -19,6 +20,7 @@ __all__ = [
     "SAVuC",
     "__version__",
     "align",
+    "audit",
     "baselines",
     "datasets",
     "load",
@@ -34,6 +36,7 @@ _HOMES = {
     "PAVuC": "unaligned.pavuc",
     "SAVuC": "unaligned.savuc",
     "align": "unaligned.savuc",
+    "audit": "unaligned.disclosure",
     "load": "unaligned.saving",
     "prepare": "unaligned.preparation",
 }

@@ -13,6 +13,7 @@ __all__ = ["COMMANDS", "main"]
 # it is called, since scikit-learn alone takes a second.
 COMMANDS = {
     "align": "Find which row of one file belongs to which row of another.",
+    "audit": "Find out how many rows of a released table can be found again.",
     "bench": "Run the paper's evaluation and write a page of results.",
     "cluster": "Cluster every row of every file, whether or not rows correspond.",
     "compare": "Compare all methods that can run on two files, without labels.",
