@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from unaligned.alignment import Alignment
 from unaligned.alignment_tables import matches_of
 from unaligned.calibration import calibrate
-from unaligned.kernels.scaling import row_blocks, unit_rows
+from unaligned.kernels.scaling import row_blocks
 from unaligned.known_pairs import check_aligned
 from unaligned.savuc import align
 from unaligned.savuc.config import EFFORTS, Settings
 from unaligned.spaces.linear_map import choose_penalty, moments_of, solve
-from unaligned.spaces.lookup import Neighbors, nearest_rows
+from unaligned.spaces.lookup import N_SAMPLED, Neighbors, index_rows
 from unaligned.views import check_new_rows, check_views
 
 __all__ = ["SpaceTranslator"]
@@ -64,11 +64,14 @@ class SpaceTranslator(BaseEstimator):
     -----
     The map is ridge regression of the columns of the second space on those of the
     first, each pair with the weight of its confidence. A fifth of the pairs, at most
-    2,000, is held out to choose the penalty. They also give the confidence: each is
-    looked up among all rows of the second space, and a logistic regression tells hits
-    from misses. Confidence is its probability times the trust in the alignment. It
-    supposes that the counterpart of a vector is among the rows; pairs that were matched
-    wrongly count as misses, so that it is too low rather than too high.
+    2,000, is held out to choose the penalty. Rows that are near to vectors in general
+    (hubs) are looked up as if they were further away (CSLS).
+
+    The pairs held out give the confidence: each is looked up among all rows of the
+    second space, and a logistic regression tells hits from misses. Confidence is its
+    probability times the trust in the alignment. It supposes that the counterpart of a
+    vector is among the rows; pairs that were matched wrongly count as misses, so that
+    it is too low rather than too high.
 
     Spaces may be mapped from files (``numpy.load(path, mmap_mode="r")``): they are read
     block by block. The rows of the second are kept at unit length in float32.
@@ -164,16 +167,12 @@ class SpaceTranslator(BaseEstimator):
         penalty, learned, self.quality_ = choose_penalty(
             moments, asked, told, sure[held]
         )
-        self._center = np.asarray(origin[1])
-        self._rows = np.concatenate(
-            [unit_rows((Y[b] - self._center).astype(np.float32)) for b in row_blocks(Y)]
-        )
-        rows, similarity = nearest_rows(
-            learned.apply(asked), self._rows, self._center, min(2, len(Y))
-        )
+        some = np.sort(rng.permutation(len(X))[:N_SAMPLED])
+        self._rows = index_rows(Y, np.asarray(origin[1]), learned.apply(X[some]))
+        rows, scores = self._rows.nearest(learned.apply(asked), min(2, len(Y)))
         hit = rows[:, 0] == pairs[held, 1]
         self.top1_ = float(np.average(hit, weights=sure[held]))
-        self._calibration = calibrate(similarity, hit, sure[held])
+        self._calibration = calibrate(scores, hit, sure[held])
         everything = moments + moments_of(X, Y, pairs[held], sure[held], origin)
         (self._map,) = solve(everything, (penalty,))
 
@@ -206,16 +205,16 @@ class SpaceTranslator(BaseEstimator):
         Neighbors
             ``rows``, ``similarity`` and ``confidence``.
         """
-        moved = self.translate(X)
-        if not 1 <= n_neighbors <= len(self._rows):
+        moved, n = self.translate(X), len(self._rows.rows)
+        if not 1 <= n_neighbors <= n:
             raise ValueError(
-                f"n_neighbors={n_neighbors} must be between 1 and the "
-                f"{len(self._rows)} rows of the second space."
+                f"n_neighbors={n_neighbors} must be between 1 and the {n} rows of the "
+                "second space."
             )
-        k = min(max(n_neighbors, 2), len(self._rows))
-        rows, similarity = nearest_rows(moved, self._rows, self._center, k)
-        sure = self._trust * self._calibration.probability(similarity)
-        return Neighbors(rows[:, :n_neighbors], similarity[:, :n_neighbors], sure)
+        rows, scores = self._rows.nearest(moved, min(max(n_neighbors, 2), n))
+        sure = self._trust * self._calibration.probability(scores)
+        cosines = self._rows.similarity(rows, scores)
+        return Neighbors(rows[:, :n_neighbors], cosines[:, :n_neighbors], sure)
 
     def _ready(self) -> "SpaceTranslator":
         """Complain where there is no map."""
