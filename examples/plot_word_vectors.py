@@ -5,7 +5,7 @@ Words in two spaces
 Two methods make vectors of the same words from one corpus. Which vector of the one
 space belongs to which of the other? The corpus is what is installed with this library:
 the help pages of Python and the docstrings of NumPy, SciPy and scikit-learn, some
-700,000 words. Other versions of these give slightly other figures.
+500,000 words. Other versions of these give slightly other figures.
 """
 
 import re
@@ -17,7 +17,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import normalize
 
+from unaligned.metrics import retrieval_ranks
 from unaligned.spaces import SpaceTranslator
 
 # %%
@@ -27,8 +29,7 @@ from unaligned.spaces import SpaceTranslator
 PARTS = {
     "numpy": ["linalg", "random"],
     "scipy": ["linalg", "ndimage", "optimize", "signal", "sparse", "stats"],
-    "sklearn": ["cluster", "decomposition", "ensemble", "linear_model", "manifold"]
-    + ["metrics", "mixture", "model_selection", "neighbors", "preprocessing", "svm"],
+    "sklearn": ["cluster", "decomposition", "ensemble", "linear_model", "metrics"],
 }
 
 
@@ -103,8 +104,9 @@ neighbours, documents = (
 # From the vectors alone the spaces cannot be aligned, and ``SpaceTranslator`` says so.
 # Whoever knows some words in both, a dictionary, has pairs. The words of the second
 # space are in another order; those known come first. What is scored are all the others,
-# among all words: the share whose own vector is nearest, the mean of its rank, and the
-# share that was expected.
+# among all words: the share whose own vector is nearest, the share that was expected,
+# and the mean rank of the own vector by plain cosines, among the words that were not
+# known. (Of 50 pairs ten are held out, from which no sound probability can be learned.)
 
 rng = np.random.RandomState(0)
 order = rng.permutation(n)
@@ -118,12 +120,14 @@ for n_known in (0, 50, 200, 500):
         print(f"{n_known} known: refused, trust {trust:.2f}")
         continue
     asked = order[n_known:]
-    found = spaces.nearest(neighbours[asked], n_neighbors=n)
-    hit = shuffled[found.rows] == asked[:, None]
-    right, rank = hit[:, 0], 1 + hit.argmax(axis=1)
+    found = spaces.nearest(neighbours[asked])
+    right = shuffled[found.rows[:, 0]] == asked
+    center = documents.mean(axis=0)
+    moved = normalize(spaces.translate(neighbours[asked]) - center)
+    ranks = retrieval_ranks(moved, normalize(documents[asked] - center))
     print(
         f"{n_known} known: {right.mean():.2f} right, {found.confidence.mean():.2f} "
-        f"expected; mean rank {rank.mean():.1f} of {n:,}"
+        f"expected; mean rank {ranks['mean_rank']:.1f} of {len(asked):,} by cosines"
     )
 
 # %%
