@@ -1,6 +1,7 @@
 """Peaks become components, against TF-IDF and SVD by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -54,6 +55,17 @@ def test_new_rows_get_the_same_components(counts):
     X = counts.astype(float)
     view = prepare(X, transform="lsi")
     np.testing.assert_allclose(prepare(X[:7], like=view).X, view.X[:7], atol=1e-8)
+
+
+def test_other_columns_of_a_table_of_peaks_are_left_out(counts):
+    table = pd.DataFrame(counts, columns=named(counts)).assign(tissue="liver")
+    view = prepare(table)
+    assert view.feature_names[0] == "component 1"
+    assert view.shape[1] == len(view.feature_names)
+    why = {note.column: note.why for note in view.notes}
+    assert why["tissue"] == "no peak"
+    again = prepare(table[:9], like=view)
+    np.testing.assert_allclose(again.X, view.X[:9], atol=1e-8)
 
 
 def test_what_cannot_be_peaks_is_refused(counts):

@@ -83,6 +83,9 @@ def test_where_nothing_corresponds_all_is_unknown(anndata):
     assert found["guess"].isna().all()
     with pytest.raises(ValueError, match="key='type' is no column"):
         transfer_labels(rna, atac, "type")
+    rna.obs["nobody"] = None
+    with pytest.raises(ValueError, match="without any label"):
+        transfer_labels(rna, atac, "nobody")
 
 
 def test_the_example_of_the_docstring_runs(anndata):

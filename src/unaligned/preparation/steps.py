@@ -166,7 +166,11 @@ def prepare(
         index_peaks(draft)
     elif transform == "auto":
         take_logarithms(draft)
-    add_others(draft, parts.others, categorical, dates)
+    if draft.index is None:
+        add_others(draft, parts.others, categorical, dates)
+    else:
+        for name in parts.others:
+            draft.leave(name, "no peak")
     fill_in(draft, impute)
     return draft.finish()
 

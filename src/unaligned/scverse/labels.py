@@ -108,6 +108,8 @@ def transfer_labels(
         raise ValueError(
             f"key={key!r} is no column of source.obs, which has {[*source.obs]}."
         )
+    if source.obs[key].isna().all():
+        raise ValueError(f"key={key!r} names a column of source.obs without any label.")
     modalities = {SOURCE: source, TARGET: target}
     cells = read_cells(
         modalities, use_rep=use_rep, layer=layer, transform=transform, aligned=aligned

@@ -50,7 +50,7 @@ def read_cells(
     use_rep, layer : str or dict, default=None
         Keys of ``obsm`` and of ``layers``; ``use_rep`` may also name a layer.
     transform : str or dict, default="auto"
-        As in `unaligned.prepare`. What ``use_rep`` names is taken as it is.
+        As in `unaligned.prepare`.
     aligned : "obs_names" or what estimators take, default="obs_names"
 
     Returns
