@@ -83,6 +83,10 @@ def test_where_nothing_corresponds_all_is_unknown(anndata):
     assert found["guess"].isna().all()
     with pytest.raises(ValueError, match="key='type' is no column"):
         transfer_labels(rna, atac, "type")
+    found = transfer_labels(rna, atac, "kind", aligned=None, threshold=0)
+    assert set(found["label"]) == {"unknown"}
+    with pytest.raises(ValueError, match="holds the label 'a'"):
+        transfer_labels(rna, atac, "kind", unknown="a")
     rna.obs["nobody"] = None
     with pytest.raises(ValueError, match="without any label"):
         transfer_labels(rna, atac, "nobody")

@@ -110,6 +110,11 @@ def transfer_labels(
         )
     if source.obs[key].isna().all():
         raise ValueError(f"key={key!r} names a column of source.obs without any label.")
+    if (source.obs[key].astype(str) == unknown).any():
+        raise ValueError(
+            f"source.obs[{key!r}] holds the label {unknown!r}. Set those cells to None, "
+            "or say with unknown= what to call cells without a label."
+        )
     modalities = {SOURCE: source, TARGET: target}
     cells = read_cells(
         modalities, use_rep=use_rep, layer=layer, transform=transform, aligned=aligned
@@ -125,7 +130,7 @@ def transfer_labels(
         left_out = given if given.any() else ~given
         tested = carry_labels(found.bridge, 0, 1, codes, left_out, rng)
         guess, sure = _judged(found, tested, codes, given)
-    shown = np.where(sure >= threshold, guess, len(names))
+    shown = np.where((sure >= threshold) & (guess >= 0), guess, len(names))
     labels = pd.Categorical.from_codes(shown, [*names, unknown])
     about = about_alignment(found.alignment, cells) | {
         "threshold": float(threshold),
