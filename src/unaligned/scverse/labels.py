@@ -112,7 +112,7 @@ def transfer_labels(
         raise ValueError(f"key={key!r} names a column of source.obs without any label.")
     if (source.obs[key].astype(str) == unknown).any():
         raise ValueError(
-            f"source.obs[{key!r}] holds the label {unknown!r}. Set those cells to None, "
+            f"source.obs[{key!r}] holds the label {unknown!r}. Make it None there, "
             "or say with unknown= what to call cells without a label."
         )
     modalities = {SOURCE: source, TARGET: target}
