@@ -89,7 +89,7 @@ mdata = mudata.MuData(
 # verdict on one modality is ``none``, no cell has a partner, and each modality has
 # clusters of its own. (``effort="quick"`` is for this page.)
 
-model = cluster(mdata, n_types, aligned=None, effort="quick")
+model = cluster(mdata, n_types, aligned=None, effort="quick", inplace=True)
 print(model.alignment_)
 print(mdata["atac"].obs["unaligned_partner_rna"].notna().sum(), "partners")
 
@@ -100,7 +100,7 @@ print(mdata["atac"].obs["unaligned_partner_rna"].notna().sum(), "partners")
 # one modality looks like in the other, and names clusters in common. If the verdict is
 # ``objects``, the other cells have partners, too; if it is ``classes``, they have not.
 
-model = cluster(mdata, n_types, effort="quick")
+model = cluster(mdata, n_types, effort="quick", inplace=True)
 print(model.alignment_)
 rna, atac = mdata["rna"], mdata["atac"]
 atac.obs.tail()

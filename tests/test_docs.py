@@ -15,12 +15,14 @@ from unaligned import (
     baselines,
     benchmark,
     datasets,
+    disclosure,
     metrics,
     plotting,
     preparation,
     report,
     scverse,
     selection,
+    spaces,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -31,12 +33,14 @@ MODULES = [
     baselines,
     benchmark,
     datasets,
+    disclosure,
     metrics,
     plotting,
     preparation,
     report,
     scverse,
     selection,
+    spaces,
 ]
 
 
@@ -55,6 +59,8 @@ def test_every_public_name_has_an_api_entry(module):
         "docs/choosing.md",
         "docs/files.md",
         "docs/long_runs.md",
+        "docs/audit.md",
+        "docs/spaces.md",
     ],
 )
 def test_code_on_the_page_runs(page, monkeypatch, tmp_path):

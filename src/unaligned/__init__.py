@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 from unaligned._version import __version__
 
 if TYPE_CHECKING:
-    from unaligned import baselines, datasets, metrics, selection
+    from unaligned import baselines, datasets, metrics, selection, spaces
     from unaligned.alignment import Alignment
+    from unaligned.disclosure import audit
     from unaligned.pavuc import PAVuC
     from unaligned.preparation import prepare
     from unaligned.saving import load
@@ -19,12 +20,14 @@ __all__ = [
     "SAVuC",
     "__version__",
     "align",
+    "audit",
     "baselines",
     "datasets",
     "load",
     "metrics",
     "prepare",
     "selection",
+    "spaces",
 ]
 
 # Loaded when first asked for: scikit-learn alone takes a second to import.
@@ -33,10 +36,11 @@ _HOMES = {
     "PAVuC": "unaligned.pavuc",
     "SAVuC": "unaligned.savuc",
     "align": "unaligned.savuc",
+    "audit": "unaligned.disclosure",
     "load": "unaligned.saving",
     "prepare": "unaligned.preparation",
 }
-_MODULES = {"baselines", "datasets", "metrics", "selection"}
+_MODULES = {"baselines", "datasets", "metrics", "selection", "spaces"}
 
 
 def __getattr__(name: str) -> Any:

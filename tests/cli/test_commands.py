@@ -32,7 +32,7 @@ def test_methods_are_those_of_the_library():
 @pytest.mark.parametrize(
     "arguments",
     [["--version"], ["--help"]]
-    + [[name, "--help"] for name in ("cluster", "align", "demo")],
+    + [[name, "--help"] for name in ("cluster", "align", "audit", "demo", "translate")],
 )
 def test_help_imports_nothing_heavy(arguments):
     heavy = ["numpy", "scipy", "sklearn", "pandas", "numba", "rich"]

@@ -13,11 +13,13 @@ __all__ = ["COMMANDS", "main"]
 # it is called, since scikit-learn alone takes a second.
 COMMANDS = {
     "align": "Find which row of one file belongs to which row of another.",
+    "audit": "Find out how many rows of a released table can be found again.",
     "bench": "Run the paper's evaluation and write a page of results.",
     "cluster": "Cluster every row of every file, whether or not rows correspond.",
     "compare": "Compare all methods that can run on two files, without labels.",
     "datasets": "Show and fetch the datasets of the paper, and list your own.",
     "demo": "Shuffle four views of the digits, cluster them, and say what it is worth.",
+    "translate": "Look up vectors of one embedding space in another.",
 }
 
 

@@ -22,7 +22,7 @@ from unaligned.plain_files import check_plain
 from unaligned.preparation import Prepared, prepare
 from unaligned.views import Views, label
 
-__all__ = ["Inputs", "read_inputs", "read_named", "read_pairs"]
+__all__ = ["Inputs", "joined", "read_inputs", "read_named", "read_pairs"]
 
 DELIMITERS = ",;\t|"
 
@@ -131,7 +131,7 @@ def read_inputs(
     for name in label_columns:
         data, columns[name] = _take_column(data, name)
     if pairs is not None:
-        data = data._replace(aligned=_joined(data.aligned, read_pairs(pairs, data)))
+        data = data._replace(aligned=joined(data.aligned, read_pairs(pairs, data)))
     aside = (*exclude, *label_columns)
     prepared = _prepare_all(data, keep, exclude=aside, **preparation)
     Xs = [view.X for view in prepared]
@@ -307,7 +307,7 @@ def _rows_of(
     return [rows[cell] if cell else None for _, cell in cells]
 
 
-def _joined(one: Pairs | None, other: Pairs) -> Pairs:
+def joined(one: Pairs | None, other: Pairs) -> Pairs:
     """Put two sets of pairs together."""
     joined = dict(one or {})
     for views, rows in other.items():

@@ -108,7 +108,7 @@ PREPARATION: list[Callable[..., Any]] = [
         default=TRANSFORM[0],
         show_default=True,
         help="auto: logarithms of counts, by the depth of the row, and of highly "
-        "skewed amounts.",
+        "skewed amounts; components of peaks. lsi: all columns are peaks.",
     ),
     click.option(
         "--keep",

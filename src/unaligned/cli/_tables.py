@@ -9,8 +9,15 @@ from typing import Any
 
 from unaligned.cli._outputs import spreadsheet_cell
 from unaligned.report import Findings
+from unaligned.spaces import Neighbors
 
-__all__ = ["write_labels", "write_matches", "write_suspects", "write_unmatched"]
+__all__ = [
+    "write_labels",
+    "write_matches",
+    "write_neighbours",
+    "write_suspects",
+    "write_unmatched",
+]
 
 
 def write_labels(path: Path, ids: Sequence[str], labels: Iterable[Any]) -> None:
@@ -71,6 +78,27 @@ def write_unmatched(
         for row in (() if view.unmatched is None else view.unmatched)
     )
     _write_csv(path, ("view", "row", "id"), lines)
+
+
+def write_neighbours(
+    path: Path, found: Neighbors, ids: Sequence[str], row_ids: Sequence[str]
+) -> None:
+    """Write the nearest rows of every vector, a line each; confidence of the first."""
+    lines = (
+        [
+            query,
+            spreadsheet_cell(ids[query]),
+            rank + 1,
+            int(row),
+            spreadsheet_cell(row_ids[row]),
+            f"{found.similarity[query, rank]:.6g}",
+            f"{found.confidence[query]:.6g}" if rank == 0 else "",
+        ]
+        for query, nearest in enumerate(found.rows)
+        for rank, row in enumerate(nearest)
+    )
+    head = ["vector", "vector_id", "rank", "row", "id", "similarity", "confidence"]
+    _write_csv(path, head, lines)
 
 
 def write_suspects(path: Path, findings: Findings) -> None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned.preparation.notes import ColumnNote, Prepared
+from unaligned.preparation.peaks import LatentIndex
 from unaligned.preparation.recipe import Recipe
 from unaligned.preparation.tables import Table
 
@@ -30,6 +31,8 @@ class Draft:
         Whether they are counts.
     depth : float or None
         Sum that rows of counts were scaled to.
+    index : LatentIndex or None
+        What made components of peaks.
     scales : dict
         Columns by name of which logarithms were taken, see `Recipe`.
     remarks : list of str
@@ -40,6 +43,7 @@ class Draft:
         self.X = table.X
         self.is_table, self.keep, self.counts = table.is_table, keep, False
         self.depth: float | None = None
+        self.index: LatentIndex | None = None
         self.scales: dict[str, float] = {}
         self.remarks: list[str] = []
         self.n_imputed = 0
@@ -124,6 +128,8 @@ class Draft:
             )
         named = table.names is not None or table.is_table
         names = self.names if named else None
+        if self.index is not None:
+            names = [f"component {i + 1}" for i in range(X.shape[1])]
         sources: Any = self._source.tolist()
         if table.names is not None:
             sources = [table.names[i] for i in sources]
@@ -135,8 +141,8 @@ class Draft:
             self.remarks,
             self.n_imputed,
             self.empty_rows,
-            self.counts and self.depth is None,
-            Recipe(sources, self.depth, self.scales, self._made),
+            self.counts and self.depth is None and self.index is None,
+            Recipe(sources, self.depth, self.scales, self._made, self.index),
         )
 
     def _notes_of_numbers(self) -> list[ColumnNote]:

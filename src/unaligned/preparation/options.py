@@ -5,4 +5,4 @@ __all__ = ["CATEGORICAL", "DATES", "IMPUTE", "TRANSFORM"]
 IMPUTE = ("low-rank", "iterative", "none")
 CATEGORICAL = ("onehot", "drop")
 DATES = ("drop", "number")
-TRANSFORM = ("auto", "none")
+TRANSFORM = ("auto", "lsi", "none")

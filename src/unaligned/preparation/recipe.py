@@ -10,6 +10,7 @@ from scipy import sparse
 from unaligned.datasets.readers.contents import listed
 from unaligned.kernels.factor_imputation import impute_by_factors
 from unaligned.preparation.kinds import as_days, text_of
+from unaligned.preparation.peaks import LatentIndex
 from unaligned.preparation.tables import Table
 
 __all__ = ["Recipe", "dummies", "logarithm", "normalise_counts"]
@@ -29,10 +30,14 @@ class Recipe:
     """Skewed columns by name, and what goes with their logarithm."""
     made: dict[str, list[str] | None]
     """Columns of text and their categories; None for dates."""
+    index: LatentIndex | None = None
+    """What makes components of peaks; None where there are no peaks."""
 
     def apply(self, table: Table, known: Any) -> Any:
         """Bring new rows into the form of the view ``known``."""
         X = table.X[:, self._positions(table)]
+        if self.index is not None:
+            return self.index.apply(X)
         if self.depth is not None:
             X = normalise_counts(X, self.depth)[0]
         for i, name in enumerate(self.sources):

@@ -25,6 +25,7 @@ from unaligned.preparation.kinds import (
 )
 from unaligned.preparation.notes import Prepared
 from unaligned.preparation.options import CATEGORICAL, DATES, IMPUTE, TRANSFORM
+from unaligned.preparation.peaks import are_peaks, fit_index
 from unaligned.preparation.recipe import dummies, logarithm, normalise_counts
 from unaligned.preparation.tables import read_table
 
@@ -65,9 +66,11 @@ def prepare(
         and 1 for each of them, or nothing.
     dates : {"drop", "number"}, default="drop"
         Whether dates are left out or become days since 1970.
-    transform : {"auto", "none"}, default="auto"
-        Whether counts are divided by the depth of their row and logarithms taken, and
-        logarithms of highly skewed amounts.
+    transform : {"auto", "lsi", "none"}, default="auto"
+        "auto": counts are divided by the depth of their row and logarithms taken, and
+        logarithms of highly skewed amounts; counts whose columns are called by
+        intervals of a genome, as in ``chr1:10109-10357``, are peaks. "lsi": take the
+        numbers for peaks, whatever they are called. "none": leave all as it is.
     keep : sequence of str, default=()
         Columns to use as they are, whatever they look like. Of text they become
         categories.
@@ -102,6 +105,10 @@ def prepare(
     amount is highly skewed if it is not negative and its skewness is above one; it
     becomes its logarithm, with zeros log(1 + x / m) where m is the median of what is
     positive, if that is less skewed.
+
+    Peaks become 50 components of latent semantic indexing: singular vectors of
+    log(1 + 10⁴ x / depth × log(1 + n / cells with the peak)), without the first, which
+    is depth.
 
     Examples
     --------
@@ -154,9 +161,16 @@ def prepare(
         )
     draft = Draft(parts, frozenset(keep))
     leave_out(draft)
-    if transform == "auto":
+    peaks = are_peaks(parts.names) and are_whole(draft.X)
+    if transform == "lsi" or (transform == "auto" and peaks):
+        index_peaks(draft)
+    elif transform == "auto":
         take_logarithms(draft)
-    add_others(draft, parts.others, categorical, dates)
+    if draft.index is None:
+        add_others(draft, parts.others, categorical, dates)
+    else:
+        for name in parts.others:
+            draft.leave(name, "no peak")
     fill_in(draft, impute)
     return draft.finish()
 
@@ -201,6 +215,25 @@ def _each(rule: Callable[[Array], bool], X: Array, which: Array) -> Array:
     """Ask something of some columns; False for the others."""
     found = [w and rule(column) for w, column in zip(which, X.T, strict=True)]
     return np.array(found, dtype=bool)
+
+
+def index_peaks(draft: Draft) -> None:
+    """Make components of peaks of chromatin."""
+    values = draft.X.data if sparse.issparse(draft.X) else draft.X
+    if not np.all(values >= 0):  # also where some are missing
+        raise ValueError(
+            "transform='lsi' needs counts of fragments, or 0 and 1, but some numbers "
+            "are negative or missing. Use transform='auto'."
+        )
+    for name in draft.names:
+        draft.transform(name, "a peak, in components of TF-IDF (LSI)")
+    draft.index = fit_index(draft.X)
+    draft.X = draft.index.apply(draft.X)
+    draft.n_missing = np.zeros(draft.X.shape[1], dtype=np.intp)
+    draft.remarks.append(
+        f"The columns are peaks: {draft.X.shape[1]} components of their TF-IDF were "
+        "taken (LSI), without the first, which is the depth of the row."
+    )
 
 
 def take_logarithms(draft: Draft) -> None:

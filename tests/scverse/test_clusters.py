@@ -1,4 +1,4 @@
-"""``unaligned.scverse``; ``make test-all`` installs what it needs."""
+"""``unaligned.scverse.cluster``; ``make test-all`` installs what it needs."""
 
 import doctest
 import warnings
@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-import unaligned.scverse
+import unaligned.scverse.clusters
 from tests.cli.file_views import shuffled_digits
 from unaligned import PAVuC, SAVuC
 from unaligned.scverse import cluster
@@ -17,21 +17,7 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),
 ]
 
-PAVUC = {"method": "pavuc", "max_iter": 3, "n_init": 1}
-
-
-@pytest.fixture(scope="module")
-def anndata():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip("anndata", reason="needs the extra 'scverse'")
-
-
-@pytest.fixture(scope="module")
-def mudata(anndata):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip("mudata", reason="needs the extra 'scverse'")
+PAVUC = {"method": "pavuc", "max_iter": 3, "n_init": 1, "inplace": True}
 
 
 @pytest.fixture
@@ -56,7 +42,7 @@ def digits(mudata, anndata):
     modalities["noise"] = anndata.AnnData(noise)
     modalities["noise"].obs_names = [f"n{row}" for row in range(250)]
     mdata = mudata.MuData(modalities)
-    return mdata, cluster(mdata, 10, effort="quick"), orders
+    return mdata, cluster(mdata, 10, effort="quick", inplace=True), orders
 
 
 def test_labels_and_coordinates_are_those_of_the_estimator(digits):
@@ -127,6 +113,16 @@ def test_cells_of_one_name_are_known_pairs(cells):
     assert cluster(cells, 3, aligned=None, **PAVUC).alignment_.known.sum() == 1
 
 
+def test_nothing_is_written_unless_asked_for(cells):
+    before = {name: own.copy() for name, own in cells.items()}
+    cluster(cells, 3, **(PAVUC | {"inplace": False}))
+    for name, own in cells.items():
+        assert own.obs.equals(before[name].obs)
+        assert not own.uns
+        assert not own.obsm
+        np.testing.assert_array_equal(own.X, before[name].X)
+
+
 def test_row_numbers_are_no_names(anndata, blobs):
     cells = dict(zip("ab", map(anndata.AnnData, blobs[0][:2]), strict=True))
     with pytest.warns(UserWarning, match='aligned="all"'):
@@ -166,6 +162,6 @@ def test_complaints(cells):
 def test_the_example_of_the_docstring_runs(anndata):
     text = cluster.__doc__.replace("  # doctest: +SKIP", "")
     example = doctest.DocTestParser().get_doctest(
-        text, {}, "cluster", unaligned.scverse.__file__, 0
+        text, {}, "cluster", unaligned.scverse.clusters.__file__, 0
     )
     assert doctest.DocTestRunner().run(example) == (0, len(example.examples))

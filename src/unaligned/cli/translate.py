@@ -1,0 +1,249 @@
+"""``unaligned translate``: new vectors of one embedding space looked up in another."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unaligned.cli._options import EFFORTS, EXIT_CODES, FileType, NamedFile
+
+if TYPE_CHECKING:
+    from unaligned.datasets import FileViews
+    from unaligned.spaces import SpaceTranslator
+
+__all__ = ["translate"]
+
+NEIGHBOURS, VECTORS = "neighbours.csv", "translated.npy"
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("one", type=FileType())
+@click.argument("other", type=FileType())
+@click.option(
+    "--new",
+    "queries",
+    type=FileType(),
+    help="File with new vectors of the first space. Default: those of the first file.",
+)
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder for the results: a new or an empty one.",
+)
+@click.option(
+    "--neighbours",
+    "-n",
+    "n_neighbors",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Rows of the second space to give for each vector.",
+)
+@click.option(
+    "--vectors/--no-vectors",
+    default=False,
+    show_default=True,
+    help=f"Whether to write the translated vectors, too, as {VECTORS}.",
+)
+@click.option(
+    "--effort",
+    type=click.Choice([*EFFORTS]),
+    default="normal",
+    show_default=True,
+    help="How hard to search for the correspondence.",
+)
+@click.option(
+    "--pairs",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Table of known pairs. Its first line names the two files; every other line "
+    "names a row of each, by id or by number from 0 on.",
+)
+@click.option(
+    "--match-ids", is_flag=True, help="Equal ids in both files mean the same object."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="The same seed gives the same results.",
+)
+@click.option("--force", is_flag=True, help="Replace earlier results in the folder.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but complaints.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the summary as one JSON object, and nothing else, to stdout.",
+)
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def translate(
+    one: NamedFile,
+    other: NamedFile,
+    queries: NamedFile | None,
+    output: Path,
+    n_neighbors: int,
+    vectors: bool,
+    effort: str,
+    pairs: Path | None,
+    match_ids: bool,
+    seed: int,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+    debug: bool,
+) -> None:
+    """Look up vectors of one embedding space in another.
+
+    ONE and OTHER hold vectors, one in each row: Parquet, .npy, CSV and others. No pair
+    of rows need be known. The spaces are aligned, vectors of the first are translated
+    into the second, and the nearest rows there are given with the probability that
+    they are the right ones. Numbers are used as they are; .npy files stay on disk.
+    """
+    # Here, so that --help is quick.
+    import json
+    import time
+
+    from unaligned._version import __version__
+    from unaligned.cli._outputs import (
+        KIND,
+        SUMMARY,
+        check_names,
+        check_output,
+        whole_folder,
+        write_summary,
+    )
+    from unaligned.cli._session import session
+    from unaligned.spaces import SpaceTranslator
+
+    start = time.monotonic()
+    with session(quiet=quiet, debug=debug) as screen:
+        check_output(output, force=force)
+        check_names(output, [NEIGHBOURS, VECTORS, SUMMARY])
+        screen.stage("Reading the files")
+        data, asked = _read(one, other, queries, pairs, match_ids)
+        screen.stage("Searching for the correspondence")
+        spaces = SpaceTranslator(effort=effort, random_state=seed, verbose=1)
+        spaces.fit(*data.Xs, aligned=data.aligned)
+        with whole_folder(output) as folder:
+            summary: dict[str, Any] = {
+                "kind": KIND,
+                "version": __version__,
+                "command": "translate",
+                "spaces": data.view_names,
+                "rows": [len(X) for X in data.Xs],
+                "effort": effort,
+                "seed": seed,
+                **_standing(spaces),
+            }
+            if spaces.n_pairs_:
+                screen.stage("Looking up the vectors")
+                summary |= _write(folder, spaces, asked, data, n_neighbors, vectors)
+            summary["notes"] = screen.notes
+            summary["seconds"] = round(time.monotonic() - start, 1)
+            names = [file.name for file in folder.iterdir()]
+            summary["files"] = sorted([*names, SUMMARY])
+            write_summary(folder / SUMMARY, summary)
+    if as_json:
+        click.echo(json.dumps(summary, allow_nan=False))
+    elif not quiet:
+        _tell(summary, output)
+
+
+def _read(
+    one: NamedFile,
+    other: NamedFile,
+    queries: NamedFile | None,
+    pairs: Path | None,
+    match_ids: bool,
+) -> "tuple[FileViews, tuple[Any, list[str]]]":
+    """Read both spaces, what is known of them, and the vectors to look up."""
+    from unaligned.cli._inputs import joined, read_pairs
+    from unaligned.datasets import read_view, read_views
+
+    ids = [one.id_column, other.id_column]
+    data = read_views(
+        [one.path, other.path], id_column=ids, match_ids=match_ids, mmap=True
+    )
+    if len(data.Xs) != 2:
+        raise click.ClickException(
+            f"Two spaces are needed, and the files hold {len(data.Xs)}."
+        )
+    if pairs is not None:
+        data = data._replace(aligned=joined(data.aligned, read_pairs(pairs, data)))
+    if queries is None:
+        return data, (data.Xs[0], data.row_ids[0])
+    view = read_view(queries.path, id_column=queries.id_column, mmap=True)
+    return data, (view.X, view.row_ids or [*map(str, range(view.X.shape[0]))])
+
+
+def _standing(spaces: "SpaceTranslator") -> dict[str, Any]:
+    """Say what the spaces have to do with each other."""
+    found = spaces.alignment_
+    other = 1 - found.template
+    told = {
+        "verdict": found.verdict[other],
+        "trust": float(found.trust[other]),
+        "known": float(found.known[other]),
+        "pairs": spaces.n_pairs_,
+    }
+    if spaces.n_pairs_:
+        told |= {"explained": spaces.quality_, "top1_held_out": spaces.top1_}
+    return told
+
+
+def _write(
+    folder: Path,
+    spaces: "SpaceTranslator",
+    asked: tuple[Any, list[str]],
+    data: "FileViews",
+    n_neighbors: int,
+    vectors: bool,
+) -> dict[str, Any]:
+    """Write the nearest rows of every vector, and the vectors where asked for."""
+    import numpy as np
+
+    from unaligned.cli._tables import write_neighbours
+
+    X, ids = asked
+    n_neighbors = min(n_neighbors, len(data.Xs[1]))
+    found = spaces.nearest(X, n_neighbors)
+    write_neighbours(folder / NEIGHBOURS, found, ids, data.row_ids[1])
+    if vectors:
+        np.save(folder / VECTORS, spaces.translate(X))
+    sure = found.confidence
+    return {
+        "vectors": len(ids),
+        "expected_right": float(sure.mean()),
+        "sure": {f"{level:g}": int((sure >= level).sum()) for level in (0.5, 0.9)},
+    }
+
+
+def _tell(summary: dict[str, Any], output: Path) -> None:
+    """Say what was found, and where it lies."""
+    one, other = summary["spaces"]
+    if not summary["pairs"]:
+        click.secho(f"{one} and {other} could not be aligned.", bold=True)
+        click.echo(
+            f"The verdict is none (trust {summary['trust']:.2f}), and nothing was "
+            "translated. Give some pairs with --pairs, or try --effort thorough."
+        )
+        return
+    click.secho(
+        f"{summary['vectors']:,} vectors were looked up in {other}; "
+        f"{summary['expected_right']:.0%} of the nearest rows are expected to be the "
+        "right ones.",
+        bold=True,
+    )
+    click.echo(
+        f"The map was learned from {summary['pairs']:,} pairs (verdict "
+        f"{summary['verdict']}, trust {summary['trust']:.2f}) and explains "
+        f"{summary['explained']:.0%} of the variance of pairs held out. It is supposed "
+        f"that the counterpart of each vector is in {other}."
+    )
+    click.echo(f"Confidence is 0.9 or more for {summary['sure']['0.9']:,} vectors.")
+    for note in summary["notes"]:
+        click.echo(note)
+    click.echo(f"\nIn {output}: {', '.join(summary['files'])}")

@@ -1,0 +1,75 @@
+"""The attack: rows of two tables matched by their geometry alone, tested or not.
+
+It is the search of `unaligned.align` without its refusal. An attacker may be lucky
+where a test finds nothing, so an audit counts what was matched in any case.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unaligned.kernels.devices import Cores
+from unaligned.savuc.assign import match_rows
+from unaligned.savuc.config import Settings
+from unaligned.savuc.geometry import read_geometry
+from unaligned.savuc.search import PairSearch, sample_rows, search_pair
+from unaligned.savuc.starts import SearchView, prepare_view
+
+__all__ = ["Attack", "Matches", "prepare_attack"]
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+
+
+class Matches(NamedTuple):
+    """Rows of the second table that rows of the first were matched to."""
+
+    partner: Indices
+    """-1: none."""
+    confidence: Array
+
+    @property
+    def pairs(self) -> Indices:
+        """Matched rows of both tables, in two columns."""
+        rows = np.flatnonzero(self.partner >= 0)
+        return np.column_stack([rows, self.partner[rows]])
+
+
+class Attack(NamedTuple):
+    """Two tables, ready to be matched."""
+
+    views: tuple[SearchView, SearchView]
+    settings: Settings
+
+    def search(self, rng: np.random.RandomState) -> tuple[Matches, float]:
+        """Match rows from nothing; also give the trust in the result."""
+        cores = Cores()
+        with cores.busy():
+            found = search_pair(*self.views, self.settings, rng, cores)
+            return self._matches(found.cross), found.trust
+
+    def from_truth(self, pairs: Indices, rng: np.random.RandomState) -> Matches:
+        """Match rows from where the true pairs lead, and forget these."""
+        one, other = (view.whitened for view in self.views)
+        start = one[pairs[:, 0]].T @ other[pairs[:, 1]] / len(pairs)
+        cores = Cores()
+        with cores.busy():
+            search = PairSearch(*self.views, self.settings, cores)
+            rows = sample_rows(search.all_rows, self.settings.n_refined, rng)
+            return self._matches(search.refine(start, rows, rng)[0])
+
+    def _matches(self, cross: Array) -> Matches:
+        one, other = (view.whitened for view in self.views)
+        return Matches(*match_rows(cross, one, other, self.settings))
+
+
+def prepare_attack(
+    original: Any, released: Any, settings: Settings, rng: np.random.RandomState
+) -> Attack:
+    """Read the geometry of two matrices of numbers."""
+    first, second = (
+        prepare_view(read_geometry(X, settings.n_directions, rng), settings, rng)
+        for X in (original, released)
+    )
+    return Attack((first, second), settings)

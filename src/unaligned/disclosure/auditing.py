@@ -1,0 +1,195 @@
+"""``audit``: how many rows of an anonymised table can be found again."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from unaligned.disclosure.attack import Matches, prepare_attack
+from unaligned.disclosure.findings import Audit, ColumnRisk, Level
+from unaligned.disclosure.giveaway import Giveaway, find_giveaway
+from unaligned.known_pairs import pairs_by_name
+from unaligned.preparation import Prepared, prepare
+from unaligned.savuc.config import Settings, settings_of
+from unaligned.savuc.trust import FEWEST_DIRECTIONS
+
+__all__ = ["audit"]
+
+Indices = NDArray[np.intp]
+
+LEVELS = (0.9, 0.5)
+
+
+def audit(
+    original: Any,
+    released: Any,
+    *,
+    key: str | None = None,
+    same_order: bool = False,
+    effort: str | Settings = "normal",
+    random_state: Any = 0,
+) -> Audit:
+    """Find out how many rows of a released table can be found again in another.
+
+    Parameters
+    ----------
+    original : data frame, 2-D array, FileView or Prepared
+        What somebody may know of the same people or things, with names. Its columns
+        need not be those of the released table.
+    released : data frame, 2-D array, FileView or Prepared
+        The table that is, or will be, given away without names.
+    key : str, default=None
+        Column of both tables that says which rows are the same. The attack does not see
+        it.
+    same_order : bool, default=False
+        Whether row r of both tables is the same.
+    effort : {"quick", "normal", "thorough"} or Settings, default="normal"
+        How hard the attacker searches.
+    random_state : int, RandomState instance or None, default=0
+
+    Returns
+    -------
+    Audit
+        ``share`` of rows that are found again, ``levels`` of confidence, ``columns``
+        that give rows away; ``print`` it for a warning in words.
+
+    Notes
+    -----
+    The attack is the search of `unaligned.align`, and what it matches counts whether or
+    not its test would refuse it: an attacker may be lucky. It is run twice where the
+    right rows are known, from nothing and from where the right rows lead, which is as
+    lucky as one can be; the better of both counts. Rows are counted.
+
+    Where they are not known, the share is estimated: a regression of the released
+    columns on the original ones is learned from the matches, and the share of matches
+    that it finds again, each left out, is given. On 33 tables whose truth is known it
+    was off by ten points in the median: too high where hardly anything can be found,
+    too low for tables of many columns and few rows.
+
+    A small share is no proof of safety: the attack sees linear relations only, and no
+    names, rare categories or outside knowledge.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from unaligned import audit
+    >>> table = load_breast_cancer(as_frame=True).data
+    >>> known = table.filter(like="worst")
+    >>> found = audit(known, table.filter(like="mean"), same_order=True)
+    >>> 0.3 < found.share < 0.5, found.above_chance
+    (True, True)
+    >>> print(found.sentences()[0][:37])
+    Warning: this table is not anonymous.
+    """
+    if key is not None and same_order:
+        raise ValueError("Give key or same_order=True, not both: they contradict.")
+    rng = check_random_state(random_state)
+    tables = [_prepared(table, key) for table in (original, released)]
+    pairs = _true_pairs(tables, key, same_order)
+    views = [_dense(table) for table in tables]
+    attack = prepare_attack(views[0], views[1], settings_of(effort), rng)
+    if min(view.whitened.shape[1] for view in attack.views) < FEWEST_DIRECTIONS:
+        raise ValueError(
+            f"The tables have {views[0].shape[1]} and {views[1].shape[1]} columns to "
+            f"use; the attack needs {FEWEST_DIRECTIONS} of each."
+        )
+    found, trust = attack.search(rng)
+    by_search = None
+    if pairs is not None:
+        share = by_search = _share_right(found, pairs)
+        lucky = attack.from_truth(pairs, rng)
+        if (begun_well := _share_right(lucky, pairs)) > share:
+            found, share = lucky, begun_well
+    told = _giveaway(views, found, pairs, rng)
+    return Audit(
+        n_rows=len(views[1]) if pairs is None else len(pairs),
+        truth=_how(key, same_order),
+        share=told.linked if pairs is None else share,
+        by_search=by_search,
+        trust=trust,
+        levels=[_level(found, level, pairs) for level in LEVELS],
+        linked=None if pairs is None else told.linked,
+        columns=_risks(tables[1], told),
+        share_with_all=told.linked,
+        preparation=[table.summary() for table in tables],
+    )
+
+
+def _how(key: str | None, same_order: bool) -> str:
+    """How the right rows are known."""
+    if same_order:
+        return "same order"
+    return "unknown" if key is None else "key"
+
+
+def _prepared(table: Any, key: str | None) -> Prepared:
+    if isinstance(table, Prepared):
+        return table
+    return (
+        prepare(table, id_column=key) if hasattr(table, "columns") else prepare(table)
+    )
+
+
+def _dense(table: Prepared) -> Any:
+    return table.X.toarray() if sparse.issparse(table.X) else table.X
+
+
+def _true_pairs(
+    tables: list[Prepared], key: str | None, same_order: bool
+) -> Indices | None:
+    """Rows of both tables that are the same, in two columns; None: nobody knows."""
+    if same_order:
+        sizes = [table.shape[0] for table in tables]
+        if len(set(sizes)) > 1:
+            raise ValueError(
+                f"The tables have {sizes[0]} and {sizes[1]} rows, so they cannot be in "
+                "the same order. Name a key."
+            )
+        return np.column_stack([np.arange(sizes[0])] * 2)
+    if key is None:
+        return None
+    names = [table.row_ids for table in tables]
+    if names[0] is None or names[1] is None:
+        raise ValueError(f"key={key!r} names no column with ids in both tables.")
+    pairs = pairs_by_name(names[0], names[1])
+    if not len(pairs):
+        raise ValueError(f"No value of the key {key!r} occurs in both tables.")
+    return pairs
+
+
+def _share_right(found: Matches, pairs: Indices) -> float:
+    """Share of true pairs that were found."""
+    return float(np.mean(found.partner[pairs[:, 0]] == pairs[:, 1]))
+
+
+def _level(found: Matches, level: float, pairs: Indices | None) -> Level:
+    """Count matches from some confidence on, and those of them that are right."""
+    sure = (found.confidence >= level) & (found.partner >= 0)
+    if pairs is None:
+        return Level(level, int(sure.sum()), None)
+    right = found.partner[pairs[:, 0]] == pairs[:, 1]
+    return Level(level, int(sure.sum()), int(np.sum(right & sure[pairs[:, 0]])))
+
+
+def _giveaway(
+    views: list[Any],
+    found: Matches,
+    pairs: Indices | None,
+    rng: np.random.RandomState,
+) -> Giveaway:
+    """Look rows up column by column, by true pairs or by matches."""
+    if pairs is None:
+        pairs = found.pairs
+        weights = found.confidence[pairs[:, 0]]
+    else:
+        weights = np.ones(len(pairs))
+    return find_giveaway(views[0][pairs[:, 0]], views[1][pairs[:, 1]], weights, rng)
+
+
+def _risks(released: Prepared, told: Giveaway) -> list[ColumnRisk]:
+    """Name the columns, those first without which fewest rows are found."""
+    names = released.feature_names or [f"column {i}" for i in range(released.shape[1])]
+    figures = zip(names, told.explained.tolist(), told.without.tolist(), strict=True)
+    return sorted(map(ColumnRisk._make, figures), key=lambda risk: risk.share_without)
