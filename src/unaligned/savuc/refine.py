@@ -31,6 +31,7 @@ __all__ = [
     "refine",
     "score",
     "soft_cycle",
+    "sparse_kernel",
 ]
 
 Array = NDArray[Any]
