@@ -251,9 +251,7 @@ def filled(lines, more=()):
     return "\n".join([*lines, *more]) if len(lines) > 2 else NOT_RUN
 
 
-def page(
-    study=savuc.RESULTS, of_trust=trust.RESULTS, of_confidence=confidence.RESULTS
-):
+def page(study=savuc.RESULTS, of_trust=trust.RESULTS, of_confidence=confidence.RESULTS):
     """Compose the page: its text as it is, its figures from the results."""
     results = savuc.study_records(study)
     nothing = by_case(results, [*savuc.LARGE, *savuc.NOTHING_KNOWN])

@@ -23,6 +23,7 @@ __all__ = [
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
+ROWS_PER_DIRECTION = 4  # of either view, at least: fewer fit the correlations to chance
 LEAST_VARIANCE = 1e-3  # of the largest: directions without variance are not scaled up
 LEAST_RESIDUAL = 1e-4  # of a canonical direction: keeps ratios of equal rows finite
 N_ROUNDS = 30  # of messages: marginals are the same to two digits after a few
@@ -72,8 +73,10 @@ def canonical_rows(
     from.
     """
     matched = np.flatnonzero(partner >= 0)
+    n, most = len(matched), max(1, len(matched) // ROWS_PER_DIRECTION)
+    one, other = one[:, :most], other[:, :most]
     pairs = one[matched], other[partner[matched]]
-    n, n_fitted = len(matched), max(one.shape[1], other.shape[1])
+    n_fitted = one.shape[1] + other.shape[1]
     (A, to_one), (B, to_other) = (_whiten(rows) for rows in pairs)
     left, correlations, right = np.linalg.svd(A.T @ B / n, full_matrices=False)
     one = (one - pairs[0].mean(axis=0)) @ to_one @ left
