@@ -64,7 +64,7 @@ def run(case, effort="quick"):
 
 
 def binned(confidence, right):
-    """Number of matches, sum of confidence and right ones, in bins of confidence."""
+    """Count matches, sum their confidence and count right ones, bin by bin."""
     at = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
     return {
         "matches": np.bincount(at, minlength=N_BINS).tolist(),

@@ -85,7 +85,10 @@ def test_canonical_rows_have_unit_variance_and_the_correlations_they_say():
     pairs = A, B[partner[:1500]]
     for rows in pairs:
         np.testing.assert_allclose(np.cov(rows.T), np.eye(5), atol=0.01)
-    measured = [np.corrcoef(a, b)[0, 1] for a, b in zip(pairs[0].T, pairs[1].T)]
+    measured = [
+        np.corrcoef(a, b)[0, 1]
+        for a, b in zip(*(rows.T for rows in pairs), strict=True)
+    ]
     np.testing.assert_allclose(c, measured, atol=0.01)
 
 

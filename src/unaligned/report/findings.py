@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unaligned.alignment import Alignment
 from unaligned.preparation.notes import Prepared
 from unaligned.report.clusters import ViewClusters
+from unaligned.report.review import Doubtful
 from unaligned.report.rows import Column
 from unaligned.selection.evidence import ClusterEvidence
 
@@ -109,6 +110,8 @@ class Findings:
     """How hard the correspondence was searched for; None where nobody says it."""
     evidence: ClusterEvidence | None = None
     """On the number of clusters; None where it was given."""
+    doubtful: list[Doubtful] = field(default_factory=list)
+    """Matches to look at first."""
 
     @property
     def n_clusters(self) -> int:

@@ -15,6 +15,7 @@ from unaligned.preparation.notes import Prepared
 from unaligned.report.clusters import ViewClusters, describe_clusters
 from unaligned.report.findings import Findings, Parameter, ViewFindings
 from unaligned.report.maps import THE_VIEWS, draw_maps, rows_to_draw
+from unaligned.report.review import doubtful_matches
 from unaligned.report.rows import (
     check_columns,
     check_ids,
@@ -131,6 +132,7 @@ def gather(
         suspects=alignment.suspects,
         evidence=getattr(found, "clusters_evidence_", None),
         effort=_effort(found) if effort is None else effort,
+        doubtful=doubtful_matches(alignment, rows if maps_show == THE_VIEWS else None),
     )
 
 

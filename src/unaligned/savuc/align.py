@@ -81,7 +81,8 @@ def align(
         belong together. Views outside it have the verdict "none", and no partners but
         those you knew; where some of them form a group of their own, it is in
         ``others``. ``trust`` is the probability that the rows of a view are matched one
-        by one; ``confidence`` ranks single matches.
+        by one; ``confidence`` is the probability that a single match is right, if they
+        are.
 
     Notes
     -----

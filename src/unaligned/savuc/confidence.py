@@ -175,7 +175,7 @@ def match_probabilities(
 
 
 def _without(sums: Array, terms: Array) -> Array:
-    """Sums without one of their terms."""
+    """Take one of its terms out of each sum."""
     rest: Array = np.maximum(sums - terms, TINY * sums)
     return rest
 
