@@ -4,6 +4,7 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,7 +23,7 @@ from unaligned.checkpoints import Course, FitCheckpoint, Milestone, digest
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
-from unaligned.progress import CallbackSupportMixin, FitProgress
+from unaligned.progress import CallbackSupportMixin, FitProgress, Heartbeat
 from unaligned.saving import SavingMixin
 from unaligned.untested import with_verdicts
 from unaligned.views import Views, check_n_clusters, check_new_rows, check_views
@@ -101,6 +102,7 @@ class ViewClusterer(
         max_iter = getattr(self, "max_iter", 1)
         progress = FitProgress(self, Xs, max_iter)
         with (
+            Heartbeat() if self.verbose else nullcontext(),
             threadpool_limits(limits=self._n_threads),
             FitCheckpoint(self, views, given) as checkpoint,
         ):

@@ -10,6 +10,7 @@ from unaligned.checkpoints import Milestone
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.devices import result_of
 from unaligned.known_pairs import check_aligned
+from unaligned.progress import Pace
 from unaligned.savuc.config import EFFORTS
 from unaligned.savuc.groups import Group, alone, join_views
 from unaligned.savuc.growth import (
@@ -19,6 +20,7 @@ from unaligned.savuc.growth import (
     complete_groups,
     first_state,
     grow_groups,
+    n_searches_left,
     next_candidate,
     plain_state,
     restore_state,
@@ -219,7 +221,8 @@ def test_a_deadline_ends_the_search(n_pairs, capsys):
         milestones.append(milestone)
     assert len(milestones) == n_pairs
     lines = capsys.readouterr().out.splitlines()
-    assert len({line.split(":")[0] for line in lines}) == n_pairs
+    searched = [line for line in lines if line.startswith("[align] views")]
+    assert len({line.split(":")[0] for line in searched}) == n_pairs
 
 
 def test_a_pair_that_is_not_finished_in_time_counts_for_nothing():
@@ -273,6 +276,38 @@ def test_lines_name_the_views_of_groups(capsys):
     assert group.trust == {0: 1.0, 1: 1.0, 2: 1.0}
     for rows in group.rows.values():
         np.testing.assert_array_equal(rows, np.arange(100))
+
+
+@pytest.mark.parametrize("effort", ["quick", "normal"])
+@pytest.mark.parametrize("n_views", [2, 3, 5])
+def test_searches_that_are_left_are_counted(effort, n_views):
+    settings = EFFORTS[effort]
+    state = made_state(*((i,) for i in range(n_views)))
+    counted = []
+    while (candidate := next_candidate(state, settings)) is not None:
+        counted.append(n_searches_left(state, settings))
+        if candidate.again:
+            state.second.append(candidate.views)
+        else:
+            state.first[candidate.views] = 0.1
+    assert counted == [*range(len(counted), 0, -1)]
+
+
+def test_lines_say_the_best_trust_so_far_and_the_time_left(capsys):
+    Xs, _ = shuffled_three(60)
+    seconds = iter(range(0, 1000, 10))
+    problem = problem_of(
+        [shuffled_columns(X, i) for i, X in enumerate(Xs)],
+        verbose=1,
+        pace=Pace(lambda: next(seconds)),
+    )
+    result_of(grow_groups(problem, rng()))
+    lines = capsys.readouterr().out.splitlines()
+    searching = [line for line in lines if "searching" in line]
+    assert "so far" not in searching[0]
+    # Ten seconds a search, of which those of the second are over: of every look.
+    n_left = 10 * (len([*combinations(Xs, 2)]) - 1) - 10
+    assert f"best trust so far 0.00, about {n_left} s left" in searching[1]
 
 
 def test_a_view_of_one_row_is_named():

@@ -343,7 +343,7 @@ def test_a_time_limit_that_is_over_leaves_a_usable_result(
 ):
     Xs = measured_views(60, (24, 30, 26, 5))
     model = quick(n_clusters, time_limit=1e-9, verbose=1).fit(Xs, aligned=aligned)
-    assert "[align]" not in capsys.readouterr().out
+    assert "searching" not in capsys.readouterr().out
     assert model.alignment_.verdict.count("none") == 3
     assert model.fused_views_ == (model.template_,)
     model.save(tmp_path / "a.model")

@@ -16,6 +16,7 @@ __all__ = [
     "NamedFile",
     "column_of",
     "file_options",
+    "say_loading",
 ]
 
 # Named here, because importing what they stand for takes seconds.
@@ -215,6 +216,12 @@ OPTIONS: list[Callable[..., Any]] = [
     ),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
 ]
+
+
+def say_loading(*, quiet: bool) -> None:
+    """Say at once that something is going on: importing takes a second or two."""
+    if not quiet:
+        click.echo("Loading", err=True)
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
