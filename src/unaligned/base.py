@@ -5,7 +5,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -247,20 +246,21 @@ class ViewClusterer(
 
     def report(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None = None,
         Xs: Any = None,
         *,
         ids: Any = None,
         columns: Any = None,
         title: str | None = None,
         open_browser: bool = False,
-    ) -> Path:
+    ) -> Any:
         """Write what was found as one interactive HTML page that works offline.
 
         Parameters
         ----------
-        path : path
-            The file; an existing one is replaced.
+        path : path, optional
+            The file; an existing one is replaced. Default: no file; the page that is
+            returned shows itself in a notebook.
         Xs : views, optional
             The views this estimator was fitted on. The map of each view is then drawn
             from the view itself, otherwise from what the estimator kept of it.
@@ -269,8 +269,8 @@ class ViewClusterer(
 
         Returns
         -------
-        pathlib.Path
-            Where the page is.
+        pathlib.Path or unaligned.report.InlineReport
+            Where the page is, or the page.
         """
         from unaligned.report import write_report
 
