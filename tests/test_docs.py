@@ -81,6 +81,12 @@ def test_the_study_page_is_what_the_results_say():
     assert PAGE.read_text() == page(), "run python -m benchmarks.savuc_page"
 
 
+def test_the_page_of_the_trials_is_what_the_results_say():
+    from benchmarks.first_hour_page import PAGE, page
+
+    assert PAGE.read_text() == page(), "run python -m benchmarks.first_hour_page"
+
+
 @pytest.mark.parametrize("name", ["savuc_clusters.md", "choosing.md"])
 def test_pages_on_clusters_are_what_the_results_say(name):
     from benchmarks.clusters_page import PAGES, page
