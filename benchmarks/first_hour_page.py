@@ -44,14 +44,16 @@ def trials_table(records):
         accepted = [record for record in these if is_accepted(record)]
         exact = sorted(record["exact"] for record in these)
         reached = sum(share >= BARS[kind] for share in exact)
-        expected = np.mean([record["expected_right"] for record in accepted] or [0])
-        right = np.mean([share_right(record) for record in accepted] or [0])
+        told = [r for r in accepted if r["expected_right"] is not None]
+        expected = np.mean([record["expected_right"] for record in told] or [np.nan])
+        right = np.mean([share_right(record) for record in told] or [np.nan])
+        shares = f"{100 * expected:.0f} / {100 * right:.0f} %" if told else ""
         cells = (
             name,
             f"{len(accepted)} of {len(these)}",
             f"{100 * exact[0]:.0f} to {100 * exact[-1]:.0f} %",
             f"{reached} of {len(these)} (≥ {100 * BARS[kind]:.0f} %)",
-            f"{100 * expected:.0f} / {100 * right:.0f} %",
+            shares,
             f"{np.mean([record['cpu'] for record in these]):.0f}",
         )
         lines.append(f"| {' | '.join(cells)} |")

@@ -51,8 +51,8 @@ def test_every_public_name_has_an_api_entry(module):
     "page",
     [
         "README.md",
-        "docs/quickstart.md",
-        "docs/choosing.md",
+        pytest.param("docs/quickstart.md", marks=pytest.mark.slow),
+        pytest.param("docs/choosing.md", marks=pytest.mark.slow),
         "docs/files.md",
         "docs/long_runs.md",
     ],

@@ -1,5 +1,6 @@
 """Arguments and options that ``unaligned cluster`` and ``unaligned align`` share."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -219,9 +220,12 @@ OPTIONS: list[Callable[..., Any]] = [
 
 
 def say_loading(*, quiet: bool) -> None:
-    """Say at once that something is going on: importing takes a second or two."""
-    if not quiet:
-        click.echo("Loading", err=True)
+    """Say at once that something is going on: importing takes a second or two.
+
+    The next line takes its place, and so it is for terminals only.
+    """
+    if not quiet and sys.stderr.isatty():
+        click.echo("Loading\r", nl=False, err=True)
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -50,6 +50,8 @@ class ViewFindings:
     """What its clusters are; None where there are none, or the view is not at hand."""
     unmatched: NDArray[np.intp] | None = None
     """Its rows without a partner in any view; None where no view has any partners."""
+    joint: NDArray[np.float32] | None = None
+    """Place of every row on the map of all matched views; None where it is not one."""
 
     @property
     def n_rows(self) -> int:
