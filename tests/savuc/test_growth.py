@@ -4,7 +4,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from related_views import QUICK, measured_views, search_view, shuffled_columns
+from related_views import (
+    FEW_RIVALS,
+    QUICK,
+    measured_views,
+    search_view,
+    shuffled_columns,
+)
 
 from unaligned.alignment import TRUSTED
 from unaligned.checkpoints import Milestone
@@ -195,9 +201,7 @@ def test_groups_grow_of_what_belongs_together():
 
 def test_growth_goes_on_from_every_milestone_to_the_same_end():
     Xs, _ = shuffled_three(60)
-    few_rivals = {"n_rivals": 1, "n_rival_rows": 0}  # they cost most, of few rows
-    settings = replace(least_effort(), n_sketched=40, **few_rivals)
-    problem = problem_of(Xs, settings=settings)
+    problem = problem_of(Xs, settings=replace(FEW_RIVALS, n_sketched=40))
     expected = result_of(grow_groups(problem, rng(4)))
     milestones = [deepcopy(m.state) for m in grow_groups(problem, rng(4))]
     assert len(milestones) > 2
@@ -217,7 +221,7 @@ def test_a_deadline_ends_the_search(n_pairs, capsys):
     Xs, _ = shuffled_three(60)
     milestones = []
     deadline = Deadline(n_pairs / SHARE_OF_SEARCH, lambda: len(milestones))
-    problem = problem_of(Xs, deadline=deadline, verbose=1)
+    problem = problem_of(Xs, settings=FEW_RIVALS, deadline=deadline, verbose=1)
     for milestone in grow_groups(problem, rng()):
         milestones.append(milestone)
     assert len(milestones) == n_pairs
@@ -239,8 +243,8 @@ def test_a_pair_that_is_not_finished_in_time_counts_for_nothing():
 def test_a_deadline_that_is_met_changes_nothing():
     Xs = measured_views(60, (24, 30))
     grown = [
-        result_of(grow_groups(problem_of(Xs, deadline=deadline), rng()))
-        for deadline in (Deadline(1e9), NEVER)
+        result_of(grow_groups(problem_of(Xs, None, FEW_RIVALS, deadline=at), rng()))
+        for at in (Deadline(1e9), NEVER)
     ]
     np.testing.assert_array_equal(*(found.best for found in grown))
     for one, other in zip(*(found.groups for found in grown), strict=True):
@@ -299,6 +303,7 @@ def test_lines_say_the_best_trust_so_far_and_the_time_left(capsys):
     seconds = iter(range(0, 1000, 10))
     problem = problem_of(
         [shuffled_columns(X, i) for i, X in enumerate(Xs)],
+        settings=FEW_RIVALS,
         verbose=1,
         pace=Pace(lambda: next(seconds)),
     )
