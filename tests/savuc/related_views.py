@@ -9,8 +9,8 @@ from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.starts import prepare_view
 
 QUICK = EFFORTS["quick"]
-# Of few rows, rivals cost most. For tests that do not look at trust.
-FEW_RIVALS = replace(QUICK, n_rivals=1, n_rival_rows=0)
+# Three rivals, and not 2,000 rows of them, which take most of the time of small fits.
+FEW_RIVALS = replace(QUICK, n_rival_rows=0)
 
 
 def measured_views(n=200, widths=(24, 30), noise=0.1, seed=0):
