@@ -26,10 +26,10 @@ Indices = NDArray[np.intp]
 ROWS_PER_DIRECTION = 4  # of either view, at least: fewer fit the correlations to chance
 LEAST_VARIANCE = 1e-3  # of the largest: directions without variance are not scaled up
 LEAST_RESIDUAL = 1e-4  # of a canonical direction: keeps ratios of equal rows finite
-N_ROUNDS = 30  # of messages: marginals are the same to two digits after a few
+N_ROUNDS = 30  # of messages; after ten, probabilities are the same to a hundredth
 TINY = 1e-9  # share of a sum that is left where one term has taken all of it
 BELOW_ONE = np.nextafter(1, 0)  # confidence of known pairs only is one
-N_AT_ONCE = 1_000_000  # pairs of rows whose ratios are computed at once: memory
+N_AT_ONCE = 100_000  # pairs of rows whose ratios are computed at once: memory
 
 
 def match_confidence(
