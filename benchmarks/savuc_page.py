@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import savuc, trust, trust_page
+from benchmarks import confidence, savuc, trust, trust_page
 from benchmarks.split import CHECKING, DEVELOPMENT
 from unaligned.json_lines import read_records
 
@@ -251,7 +251,7 @@ def filled(lines, more=()):
     return "\n".join([*lines, *more]) if len(lines) > 2 else NOT_RUN
 
 
-def page(study=savuc.RESULTS, of_trust=trust.RESULTS):
+def page(study=savuc.RESULTS, of_trust=trust.RESULTS, of_confidence=confidence.RESULTS):
     """Compose the page: its text as it is, its figures from the results."""
     results = savuc.study_records(study)
     nothing = by_case(results, [*savuc.LARGE, *savuc.NOTHING_KNOWN])
@@ -274,6 +274,9 @@ def page(study=savuc.RESULTS, of_trust=trust.RESULTS):
         "realigned": filled(realigned_table(nothing, names)),
         "known": filled(known_table(known, names)),
         **trust_parts(trust_page.distinct(read_records(of_trust))),
+        "confidence": filled(
+            *confidence.reliability_table([*read_records(of_confidence)])
+        ),
     }
     text = PAGE.read_text()
     for name, part in parts.items():

@@ -55,8 +55,8 @@ def test_every_public_name_has_an_api_entry(module):
     "page",
     [
         "README.md",
-        "docs/quickstart.md",
-        "docs/choosing.md",
+        pytest.param("docs/quickstart.md", marks=pytest.mark.slow),
+        pytest.param("docs/choosing.md", marks=pytest.mark.slow),
         "docs/files.md",
         "docs/long_runs.md",
         "docs/audit.md",
@@ -85,6 +85,12 @@ def test_the_study_page_is_what_the_results_say():
     from benchmarks.savuc_page import PAGE, page
 
     assert PAGE.read_text() == page(), "run python -m benchmarks.savuc_page"
+
+
+def test_the_page_of_the_trials_is_what_the_results_say():
+    from benchmarks.first_hour_page import PAGE, page
+
+    assert PAGE.read_text() == page(), "run python -m benchmarks.first_hour_page"
 
 
 @pytest.mark.parametrize("name", ["savuc_clusters.md", "choosing.md"])

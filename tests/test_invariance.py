@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from tests.conftest import make_blobs
-from tests.savuc.related_views import measured_views, shuffled_columns
+from tests.savuc.related_views import FEW_RIVALS, measured_views, shuffled_columns
 from unaligned import SAVuC
 from unaligned.estimators import ESTIMATORS
 
@@ -36,7 +36,7 @@ def views():
 
 
 def fit(Xs):
-    return SAVuC(3, effort="quick", random_state=0).fit(Xs)
+    return SAVuC(3, effort=FEW_RIVALS, random_state=0).fit(Xs)
 
 
 @pytest.fixture(scope="module")

@@ -101,3 +101,15 @@ def test_nothing_asks_for_the_network():
         check=False,
     )
     assert done.stdout == "done\n", done.stderr
+
+
+def test_the_conda_recipe_asks_for_what_the_project_does():
+    text = (ROOT / "conda" / "meta.yaml").read_text(encoding="utf-8")
+    run = text.partition("  run:\n")[2].partition("\ntest:")[0]
+    listed = dict(re.findall(r"^    - ([\w-]+) >=([\w.]+)$", run, flags=re.M))
+    assert f">={listed.pop('python')}" == PROJECT["requires-python"]
+    listed["matplotlib"] = listed.pop("matplotlib-base")  # without a toolkit of windows
+    assert listed == bounds("io", "report")
+    (build,) = re.findall(r"^    - (hatchling) >=([\w.]+)$", text, flags=re.M)
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert built["build-system"]["requires"] == [">=".join(build)]

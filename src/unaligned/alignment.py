@@ -28,8 +28,9 @@ class Alignment(TablesMixin):
         ``permutations[i][s]`` is the row of view i matched to row s of the template,
         -1 where it has no partner.
     confidence : list of ndarray of float
-        ``confidence[i][s]`` in [0, 1]: how sure this one match is, among its rivals.
-        One for a known pair.
+        ``confidence[i][s]`` in [0, 1]: how sure this one match is, among its rivals. Of
+        `unaligned.align` and `unaligned.SAVuC` it is the probability that the match is
+        right, if the views belong together. One for a known pair.
     trust : ndarray of float
         ``trust[i]`` in [0, 1]: probability that the correspondence which the verdict
         names is right; where the verdict is "none", that of the one which came nearest,

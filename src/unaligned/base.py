@@ -4,7 +4,7 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import nullcontext
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from unaligned.checkpoints import Course, FitCheckpoint, Milestone, digest
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
-from unaligned.progress import CallbackSupportMixin, FitProgress
+from unaligned.progress import CallbackSupportMixin, FitProgress, Heartbeat
 from unaligned.saving import SavingMixin
 from unaligned.untested import with_verdicts
 from unaligned.views import Views, check_n_clusters, check_new_rows, check_views
@@ -101,6 +101,7 @@ class ViewClusterer(
         max_iter = getattr(self, "max_iter", 1)
         progress = FitProgress(self, Xs, max_iter)
         with (
+            Heartbeat() if self.verbose else nullcontext(),
             threadpool_limits(limits=self._n_threads),
             FitCheckpoint(self, views, given) as checkpoint,
         ):
@@ -245,20 +246,21 @@ class ViewClusterer(
 
     def report(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None = None,
         Xs: Any = None,
         *,
         ids: Any = None,
         columns: Any = None,
         title: str | None = None,
         open_browser: bool = False,
-    ) -> Path:
+    ) -> Any:
         """Write what was found as one interactive HTML page that works offline.
 
         Parameters
         ----------
-        path : path
-            The file; an existing one is replaced.
+        path : path, optional
+            The file; an existing one is replaced. Default: no file; the page that is
+            returned shows itself in a notebook.
         Xs : views, optional
             The views this estimator was fitted on. The map of each view is then drawn
             from the view itself, otherwise from what the estimator kept of it.
@@ -267,8 +269,8 @@ class ViewClusterer(
 
         Returns
         -------
-        pathlib.Path
-            Where the page is.
+        pathlib.Path or unaligned.report.InlineReport
+            Where the page is, or the page.
         """
         from unaligned.report import write_report
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from benchmarks import savuc, trust_page
+from benchmarks import confidence, savuc, trust_page
 from benchmarks.savuc_page import page
 from unaligned.savuc.config import Settings
 from unaligned.savuc.trust import trust_in
@@ -98,7 +98,7 @@ def test_area_lies_within_its_interval_over_datasets():
     records = some_records(side="checking")
     area, low, high = trust_page.auroc(records)
     excess, right = trust_page.columns_of(records)
-    assert area == roc_auc_score(right, excess)
+    assert area == pytest.approx(roc_auc_score(right, excess))
     assert low < area < high
     assert trust_page.auroc(records[:0]) is None
 
@@ -163,3 +163,25 @@ def test_page_names_views_that_are_matched_though_wrong(tmp_path):
     text = page(study, tmp_path / "none.jsonl")
     assert "Wrong of them: 1: Wiki, 2,866 rows, shuffle 0, view 1." in text
     assert "| Wiki | checking | 2,866 | 1 | 2 of 2 | 0.100 (0.100) | 0.010" in text
+
+
+def test_reliability_of_confidence_is_counted_by_bin_and_side():
+    rng = np.random.RandomState(0)
+    sure = rng.uniform(size=500)
+    right = rng.uniform(size=500) < sure**2  # right less often than it says
+    case = ["true", "checking", ["Wiki", 0, 1], 600, 0]
+    one = {"case": case, "trusted": True} | confidence.binned(sure, right)
+    refused = one | {"trusted": False}
+    lines, more = confidence.reliability_table([one, refused])
+    assert lines[0].startswith("| confidence | checking sets: matches")
+    inside = (sure >= 0.5) & (sure < 0.6)
+    shares = f"{sure[inside].mean():.2f} | {right[inside].mean():.2f}"
+    assert f"| 0.5 to 0.6 | {inside.sum()} | {shares} |" in lines
+    at = np.floor(10 * sure)
+    gaps = [abs((sure - right)[at == b].sum()) for b in range(10)]
+    assert f"expected calibration error {sum(gaps) / 500:.3f}" in more[-1]
+
+
+def test_the_page_says_where_confidence_was_not_measured(tmp_path):
+    nowhere = tmp_path / "none.jsonl"
+    assert page(nowhere, nowhere, nowhere).count("Not run.") == 9

@@ -147,6 +147,7 @@ def test_wrong_options_are_refused_with_a_reason(options, complaint):
     assert complaint in result.output
 
 
+@pytest.mark.slow
 def test_without_the_extra_there_are_tables_and_a_word_on_the_page(
     tmp_path, monkeypatch
 ):

@@ -185,7 +185,12 @@ def test_paper_method_gets_centred_columns_and_the_means_are_kept(tmp_path, blob
 
 
 @pytest.mark.parametrize(
-    "method", [["LMVSC"], ["PAVuC", "--k", "auto"], ["SAVuC", "--effort", "quick"]]
+    "method",
+    [
+        pytest.param(["LMVSC"], marks=pytest.mark.slow),
+        pytest.param(["PAVuC", "--k", "auto"], marks=pytest.mark.slow),
+        ["SAVuC", "--effort", "quick"],
+    ],
 )
 def test_number_of_clusters_is_chosen_where_nobody_says_it(files, tmp_path, method):
     out = tmp_path / "out"

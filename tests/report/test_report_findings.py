@@ -1,5 +1,7 @@
+import re
 import sys
 import warnings
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -180,3 +182,16 @@ def test_without_jinja2_the_way_out_is_named(model, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"pip install unaligned\[report\]"):
         model.report(tmp_path / "page.html")
+
+
+def test_without_a_path_a_report_shows_itself(model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = model.report()
+    assert list(tmp_path.iterdir()) == []
+    shown = page._repr_html_()
+    (inner,) = re.findall(r'^<iframe srcdoc="([^"]*)"', shown)
+    assert unescape(inner) == page.html
+    assert 'sandbox="allow-scripts allow-downloads"' in shown
+    assert "save(path)" in repr(page)
+    saved = page.save("page.html")
+    assert saved.read_bytes() == model.report(tmp_path / "2.html").read_bytes()

@@ -141,3 +141,44 @@ def test_rows_are_placed_alike_in_blocks_and_at_once(form, monkeypatch):
     monkeypatch.setattr(maps, "ROWS_AT_ONCE", 25)
     in_blocks = maps.principal_coordinates(form(X), landmarks)
     np.testing.assert_allclose(in_blocks, at_once, rtol=1e-5, atol=1e-6)
+
+
+def joint_case(n=60, n_other=50):
+    rng = np.random.RandomState(0)
+    factors = rng.normal(size=(n, 3)) + 6 * np.eye(3)[rng.randint(3, size=n)]
+    one, other = (factors @ rng.normal(size=(3, d)) for d in (6, 4))
+    order = rng.permutation(n)[:n_other]
+    rows = np.full(n, -1)
+    rows[order] = np.arange(n_other)
+    unrelated = rng.normal(size=(20, 3))
+    nobody = np.full(n, -1)
+    permutations, sure = [np.arange(n), rows, nobody], [np.ones(n)] * 3
+    trust = np.array([1, 0.9, 0.1])
+    return [one, other[order], unrelated], Alignment(0, permutations, sure, trust)
+
+
+def test_matched_rows_have_one_place_on_the_joint_map():
+    Xs, alignment = joint_case()
+    one, other, unrelated = maps.draw_joint(Xs, alignment)
+    assert unrelated is None
+    assert (one.shape, other.shape) == ((60, 2), (50, 2))
+    matched = np.flatnonzero(alignment.permutations[1] >= 0)
+    np.testing.assert_array_equal(
+        one[matched], other[alignment.permutations[1][matched]]
+    )
+    assert np.linalg.norm(one, axis=1).max() <= 1.001
+
+
+def test_rows_without_a_partner_lie_among_those_they_are_like():
+    Xs, alignment = joint_case()
+    longer = [Xs[0], np.vstack([Xs[1], Xs[1][:5]]), Xs[2]]  # five that are there twice
+    _, other, _ = maps.draw_joint(longer, alignment)
+    np.testing.assert_allclose(other[50:], other[:5], atol=1e-3)
+
+
+def test_where_nothing_is_matched_there_is_no_joint_map():
+    Xs, alignment = joint_case()
+    refused = Alignment(
+        0, alignment.permutations, alignment.confidence, np.array([1, 0.2, 0.1])
+    )
+    assert maps.draw_joint(Xs, refused) == [None] * 3

@@ -1,5 +1,7 @@
 """Views of the same objects, and of others, small enough for every step."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from unaligned.savuc.config import EFFORTS
@@ -7,6 +9,8 @@ from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.starts import prepare_view
 
 QUICK = EFFORTS["quick"]
+# Three rivals, and not 2,000 rows of them, which take most of the time of small fits.
+FEW_RIVALS = replace(QUICK, n_rival_rows=0)
 
 
 def measured_views(n=200, widths=(24, 30), noise=0.1, seed=0):

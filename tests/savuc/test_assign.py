@@ -13,7 +13,6 @@ from unaligned.savuc.assign import (
     likelihood_weights,
     match_rows,
     mutual_partners,
-    plan_confidence,
     with_known,
 )
 from unaligned.savuc.refine import (
@@ -122,25 +121,6 @@ def test_mutual_partners_are_the_mutual_best_ones_of_the_last_plan():
     matched = np.flatnonzero(everything >= 0)
     right = np.mean(order[partners] == picked)
     assert right > np.mean(order[everything[matched]] == matched)
-
-
-@pytest.mark.parametrize("settings", [QUICK, replace(QUICK, n_dense=5)])
-@pytest.mark.parametrize(("n", "m"), [(20, 20), (20, 31), (31, 20)])
-def test_confidence_is_the_mean_of_two_conditional_probabilities(settings, n, m):
-    rng = np.random.RandomState(0)
-    A, B = (unit_rows(rng.normal(size=(size, 3)).astype(np.float32)) for size in (n, m))
-    plan = plan_rows(A, B, 0.1, 50, settings)
-    kernel = plan.kernel if settings is QUICK else plan.kernel.toarray()
-    table = plan.u[:, None] * kernel * plan.v
-    partner = np.full(n, -1)
-    partner[: min(n, m) - 2] = rng.permutation(m)[: min(n, m) - 2]
-    found = plan_confidence(plan, partner)
-    for i, j in enumerate(partner):
-        expected = 0.0
-        if j >= 0:
-            both = table[i, j] / table[i].sum() * table[i, j] / table[:, j].sum()
-            expected = np.sqrt(both)
-        assert found[i] == pytest.approx(expected, rel=1e-3, abs=1e-6)
 
 
 @pytest.mark.parametrize("most", [0, 3000])

@@ -1,15 +1,23 @@
+from copy import deepcopy
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
-from related_views import QUICK, measured_views, search_view, shuffled_columns
+from related_views import (
+    FEW_RIVALS,
+    QUICK,
+    measured_views,
+    search_view,
+    shuffled_columns,
+)
 
 from unaligned.alignment import TRUSTED
 from unaligned.checkpoints import Milestone
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.devices import result_of
 from unaligned.known_pairs import check_aligned
+from unaligned.progress import Pace
 from unaligned.savuc.groups import Group, alone, join_views
 from unaligned.savuc.growth import (
     SHARE_OF_SEARCH,
@@ -18,6 +26,7 @@ from unaligned.savuc.growth import (
     complete_groups,
     first_state,
     grow_groups,
+    n_searches_left,
     next_pair,
     plain_state,
     restore_state,
@@ -154,14 +163,12 @@ def test_groups_grow_of_what_belongs_together():
 
 
 def test_growth_goes_on_from_every_milestone_to_the_same_end():
-    Xs, _ = shuffled_three(100)
-    problem = problem_of(Xs, settings=replace(QUICK, n_sketched=80))
+    Xs, _ = shuffled_three(60)
+    problem = problem_of(Xs, settings=replace(FEW_RIVALS, n_sketched=40))
     expected = result_of(grow_groups(problem, rng(4)))
-    n_milestones = len([*grow_groups(problem, rng(4))])
-    for at in range(n_milestones):
-        steps = grow_groups(problem, rng(4))
-        for _ in range(at + 1):
-            reached = next(steps).state
+    milestones = [deepcopy(m.state) for m in grow_groups(problem, rng(4))]
+    assert len(milestones) > 2
+    for reached in milestones:
         again = result_of(grow_groups(problem, reached["rng"], reached))
         np.testing.assert_array_equal(again.best, expected.best)
         for ours, theirs in zip(again.groups, expected.groups, strict=True):
@@ -177,12 +184,13 @@ def test_a_deadline_ends_the_search(n_pairs, capsys):
     Xs, _ = shuffled_three(60)
     milestones = []
     deadline = Deadline(n_pairs / SHARE_OF_SEARCH, lambda: len(milestones))
-    problem = problem_of(Xs, deadline=deadline, verbose=1)
+    problem = problem_of(Xs, settings=FEW_RIVALS, deadline=deadline, verbose=1)
     for milestone in grow_groups(problem, rng()):
         milestones.append(milestone)
     assert len(milestones) == n_pairs
     lines = capsys.readouterr().out.splitlines()
-    assert len({line.split(":")[0] for line in lines}) == n_pairs
+    searched = [line for line in lines if line.startswith("[align] views")]
+    assert len({line.split(":")[0] for line in searched}) == n_pairs
 
 
 def test_a_pair_that_is_not_finished_in_time_counts_for_nothing():
@@ -198,8 +206,8 @@ def test_a_pair_that_is_not_finished_in_time_counts_for_nothing():
 def test_a_deadline_that_is_met_changes_nothing():
     Xs = measured_views(60, (24, 30))
     grown = [
-        result_of(grow_groups(problem_of(Xs, deadline=deadline), rng()))
-        for deadline in (Deadline(1e9), NEVER)
+        result_of(grow_groups(problem_of(Xs, None, FEW_RIVALS, deadline=at), rng()))
+        for at in (Deadline(1e9), NEVER)
     ]
     np.testing.assert_array_equal(*(found.best for found in grown))
     for one, other in zip(*(found.groups for found in grown), strict=True):
@@ -236,6 +244,35 @@ def test_lines_name_the_views_of_groups(capsys):
     assert group.trust == {0: 1.0, 1: 1.0, 2: 1.0}
     for rows in group.rows.values():
         np.testing.assert_array_equal(rows, np.arange(100))
+
+
+@pytest.mark.parametrize("n_views", [2, 3, 5])
+def test_searches_that_are_left_are_counted(n_views):
+    state = made_state(*((i,) for i in range(n_views)))
+    counted = []
+    while (pair := next_pair(state)) is not None:
+        counted.append(n_searches_left(state))
+        state.tried.append((pair[0].views, pair[1].views))
+    assert counted == list(range(len(counted), 0, -1))
+    assert n_searches_left(state) == 0
+
+
+def test_lines_say_the_best_trust_so_far_and_the_time_left(capsys):
+    Xs, _ = shuffled_three(60)
+    seconds = iter(range(0, 1000, 10))
+    problem = problem_of(
+        [shuffled_columns(X, i) for i, X in enumerate(Xs)],
+        settings=FEW_RIVALS,
+        verbose=1,
+        pace=Pace(lambda: next(seconds)),
+    )
+    result_of(grow_groups(problem, rng()))
+    lines = capsys.readouterr().out.splitlines()
+    searching = [line for line in lines if "searching" in line]
+    assert "so far" not in searching[0]
+    # Ten seconds a search, of which those of the second are over: of every look.
+    n_left = 10 * (len([*combinations(Xs, 2)]) - 1) - 10
+    assert f"best trust so far 0.00, about {n_left} s left" in searching[1]
 
 
 def test_a_view_of_one_row_is_named():

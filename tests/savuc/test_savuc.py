@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from related_views import measured_views, shuffled_columns, shuffled_pair
+from related_views import FEW_RIVALS, measured_views, shuffled_columns, shuffled_pair
 from scipy import sparse
 
 from unaligned import SAVuC, checkpoints, load
@@ -17,7 +17,7 @@ from unaligned.savuc.labels import DOUBTFUL
 
 
 def quick(n_clusters, **options):
-    return SAVuC(n_clusters, **{"effort": "quick", "random_state": 0, **options})
+    return SAVuC(n_clusters, **{"effort": FEW_RIVALS, "random_state": 0, **options})
 
 
 @pytest.fixture(scope="module")
@@ -249,6 +249,7 @@ def test_linked_views_share_a_space(bridged):
 
 def test_a_fit_with_known_pairs_is_saved_and_loaded(bridged, tmp_path):
     model, _, new, _, _ = bridged
+    model.set_params(effort="quick")  # settings of one's own are not saved
     model.save(tmp_path / "fit.model")
     again = load(tmp_path / "fit.model")
     assert again.alignment_.verdict == model.alignment_.verdict
@@ -266,6 +267,7 @@ def test_a_fit_with_known_pairs_is_saved_and_loaded(bridged, tmp_path):
 
 def test_a_fit_without_known_pairs_is_saved_and_loaded(refused, tmp_path):
     model, Xs, _ = refused
+    model.set_params(effort="quick")
     model.save(tmp_path / "fit.model")
     again = load(tmp_path / "fit.model")
     for i in (0, 1):
@@ -342,8 +344,9 @@ def test_a_time_limit_that_is_over_leaves_a_usable_result(
     aligned, n_clusters, tmp_path, capsys
 ):
     Xs = measured_views(60, (24, 30, 26, 5))
-    model = quick(n_clusters, time_limit=1e-9, verbose=1).fit(Xs, aligned=aligned)
-    assert "[align]" not in capsys.readouterr().out
+    options = {"effort": "quick", "time_limit": 1e-9, "verbose": 1}
+    model = quick(n_clusters, **options).fit(Xs, aligned=aligned)
+    assert "searching" not in capsys.readouterr().out
     assert model.alignment_.verdict.count("none") == 3
     assert model.fused_views_ == (model.template_,)
     model.save(tmp_path / "a.model")

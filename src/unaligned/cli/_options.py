@@ -1,5 +1,6 @@
 """Arguments and options that ``unaligned cluster`` and ``unaligned align`` share."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ __all__ = [
     "NamedFile",
     "column_of",
     "file_options",
+    "say_loading",
 ]
 
 # Named here, because importing what they stand for takes seconds.
@@ -215,6 +217,15 @@ OPTIONS: list[Callable[..., Any]] = [
     ),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
 ]
+
+
+def say_loading(*, quiet: bool) -> None:
+    """Say at once that something is going on: importing takes a second or two.
+
+    The next line takes its place, and so it is for terminals only.
+    """
+    if not quiet and sys.stderr.isatty():
+        click.echo("Loading\r", nl=False, err=True)
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,6 +15,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 from sklearn.exceptions import ConvergenceWarning
 
+from unaligned.progress import SILENCE, Heartbeat
+
 __all__ = [
     "Screen",
     "as_options",
@@ -23,7 +25,6 @@ __all__ = [
     "undisturbed",
 ]
 
-SILENCE = 10.0  # seconds between two lines of one stage where there is no terminal
 STOPPING = [
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP")
@@ -90,6 +91,7 @@ class Screen(io.TextIOBase):
         )
         self._task = self._progress.add_task("", total=None)
         self._spoke = time.monotonic()
+        self._heart = Heartbeat(show=self._hear)
         self.stopped_by: int | None = None
         self.remarks: list[str] = []
         self.caught: list[warnings.WarningMessage] = []
@@ -97,9 +99,12 @@ class Screen(io.TextIOBase):
     def __enter__(self) -> "Screen":
         if self._live:
             self._progress.start()
+        if not self._quiet:
+            self._heart.__enter__()
         return self
 
     def __exit__(self, *_: Any) -> None:
+        self._heart.__exit__()
         if self._live:  # the end of one that never began is an empty line in old rich
             self._progress.stop()
 
@@ -116,6 +121,7 @@ class Screen(io.TextIOBase):
 
     def stage(self, title: str) -> None:
         """Say what begins."""
+        self._heart.note(title)
         self._show(title, at_once=True)
 
     def write(self, text: str) -> int:
@@ -123,6 +129,10 @@ class Screen(io.TextIOBase):
         for line in filter(None, map(str.strip, text.splitlines())):
             self._show(re.sub(r"^\[\w+\] ", "", line))
         return len(text)
+
+    def _hear(self, line: str, again: bool) -> None:
+        """Take a line of the library, or one that is shown again."""
+        self._show(re.sub(r"^\[\w+\] ", "", line), at_once=again)
 
     def _show(self, line: str, at_once: bool = False) -> None:
         if self.stopped_by is not None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unaligned.cli._options import EXIT_CODES, file_options
+from unaligned.cli._options import EXIT_CODES, file_options, say_loading
 
 if TYPE_CHECKING:
     from unaligned.cli._command import Answer
@@ -23,6 +23,7 @@ def align(effort: str | None, seed: int, **options: Any) -> None:
     (.h5ad) or MuData (.h5mu). They need not have equally many rows, and no pair need
     be known. Views that cannot be trusted to be aligned are refused.
     """
+    say_loading(quiet=options["quiet"])
     # Here, so that --help is quick.
     from unaligned.cli._command import Answer, answer
     from unaligned.savuc import align as align_views

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unaligned.cli._options import BASELINES, EXIT_CODES, file_options
+from unaligned.cli._options import BASELINES, EXIT_CODES, file_options, say_loading
 
 if TYPE_CHECKING:
     from unaligned.cli._command import Answer
@@ -66,6 +66,7 @@ def cluster(
     FILES are one view or several: CSV, TSV, Parquet, .npy, .npz, MATLAB, AnnData
     (.h5ad) or MuData (.h5mu). With SAVuC they need not have equally many rows.
     """
+    say_loading(quiet=options["quiet"])
     # Here, so that --help is quick.
     from unaligned.cli._command import Answer, answer
     from unaligned.estimators import estimator_named

@@ -5,17 +5,17 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from unaligned.drafts import whole_file
 from unaligned.report.findings import Findings
 from unaligned.report.gathering import gather
+from unaligned.report.inline import InlineReport
 from unaligned.report.page import render, require_jinja2
 
-__all__ = ["Findings", "gather", "render", "write_report"]
+__all__ = ["Findings", "InlineReport", "gather", "render", "write_report"]
 
 
 def write_report(
     found: Any,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     Xs: Any = None,
     *,
     ids: Any = None,
@@ -23,15 +23,16 @@ def write_report(
     title: str | None = None,
     open_browser: bool = False,
     verbose: int = 0,
-) -> Path:
+) -> Path | InlineReport:
     """Write what was found as one HTML page that works offline.
 
     Parameters
     ----------
     found : fitted estimator, or Alignment found by `unaligned.align`
         An Alignment holds no rows: it needs ``Xs``.
-    path : path
-        The file. It appears when it is complete; an existing one is replaced.
+    path : path, optional
+        The file. It appears when it is complete; an existing one is replaced. Default:
+        no file; the page that is returned shows itself in a notebook.
     Xs : views, optional
         The views, in the form that `fit` took. The map of each view is then drawn from
         the view itself. None: from what the estimator kept of it; the page says what
@@ -51,8 +52,8 @@ def write_report(
 
     Returns
     -------
-    pathlib.Path
-        Where the page is.
+    pathlib.Path or InlineReport
+        Where the page is, or the page.
 
     Examples
     --------
@@ -70,9 +71,10 @@ def write_report(
     require_jinja2()  # before the seconds that the maps take
     findings = gather(found, Xs, ids=ids, columns=columns, verbose=verbose)
     html = render(findings, title)
-    with whole_file(path) as file:
-        file.write(html.encode("utf-8"))
-    path = Path(path).absolute()
+    page = InlineReport(html)
+    if path is None:
+        return page
+    written = page.save(path)
     if open_browser:
-        webbrowser.open(path.as_uri())
-    return path
+        webbrowser.open(written.as_uri())
+    return written

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unaligned.alignment import Alignment
 from unaligned.preparation.notes import Prepared
 from unaligned.report.clusters import ViewClusters
+from unaligned.report.review import Doubtful
 from unaligned.report.rows import Column
 from unaligned.selection.evidence import ClusterEvidence
 
@@ -49,6 +50,8 @@ class ViewFindings:
     """What its clusters are; None where there are none, or the view is not at hand."""
     unmatched: NDArray[np.intp] | None = None
     """Its rows without a partner in any view; None where no view has any partners."""
+    joint: NDArray[np.float32] | None = None
+    """Place of every row on the map of all matched views; None where it is not one."""
 
     @property
     def n_rows(self) -> int:
@@ -109,6 +112,8 @@ class Findings:
     """How hard the correspondence was searched for; None where nobody says it."""
     evidence: ClusterEvidence | None = None
     """On the number of clusters; None where it was given."""
+    doubtful: list[Doubtful] = field(default_factory=list)
+    """Matches to look at first."""
 
     @property
     def n_clusters(self) -> int:

@@ -14,7 +14,8 @@ from unaligned.alignment import Alignment
 from unaligned.preparation.notes import Prepared
 from unaligned.report.clusters import ViewClusters, describe_clusters
 from unaligned.report.findings import Findings, Parameter, ViewFindings
-from unaligned.report.maps import THE_VIEWS, draw_maps, rows_to_draw
+from unaligned.report.maps import THE_VIEWS, draw_joint, draw_maps, rows_to_draw
+from unaligned.report.review import doubtful_matches
 from unaligned.report.rows import (
     check_columns,
     check_ids,
@@ -71,8 +72,10 @@ def gather(
     given = views_in(Xs, n_views)
     prepared = [X if isinstance(X, Prepared) else None for X in given]
     user_columns = check_columns(columns, names, n_rows)
+    joint: list[Any] = [None] * n_views
     if maps:
         places = draw_maps(rows, alignment, verbose)
+        joint = draw_joint(rows, alignment)
     else:
         places = [np.zeros((n, 2), dtype=np.float32) for n in n_rows]
 
@@ -111,6 +114,7 @@ def gather(
             prepared=prepared[i],
             unmatched=rows_alone[i],
             clusters=clusters[i],
+            joint=joint[i],
         )
         for i in range(n_views)
     ]
@@ -131,6 +135,7 @@ def gather(
         suspects=alignment.suspects,
         evidence=getattr(found, "clusters_evidence_", None),
         effort=_effort(found) if effort is None else effort,
+        doubtful=doubtful_matches(alignment, rows if maps_show == THE_VIEWS else None),
     )
 
 

@@ -18,7 +18,7 @@ from unaligned.kernels.procrustes import polar_factor
 from unaligned.progress import say
 from unaligned.views import check_views
 
-__all__ = ["THE_VIEWS", "draw_maps", "map_view", "rows_to_draw"]
+__all__ = ["THE_VIEWS", "draw_joint", "draw_maps", "map_view", "rows_to_draw"]
 
 Array = NDArray[Any]
 
@@ -129,7 +129,51 @@ def draw_maps(rows: list[Any], alignment: Alignment, verbose: int = 0) -> list[A
     return maps
 
 
-def map_view(X: Any) -> Array:
+def draw_joint(rows: list[Any], alignment: Alignment) -> list[Array | None]:
+    """Draw one map of all views that are matched row by row.
+
+    Matched rows have one place, by the principal coordinates of all of them side by
+    side, each view with the same variance. A row without a partner goes between the
+    rows of its view that it is most like.
+
+    Parameters
+    ----------
+    rows : list of matrices
+        One per view.
+    alignment : Alignment
+
+    Returns
+    -------
+    list of ndarray of shape (n_rows of the view, 2), or None
+        None for views that are not matched, and for all where none is.
+    """
+    places: list[Array | None] = [None] * len(rows)
+    template = alignment.template
+    matched = [i for i in alignment.matched() if (alignment.permutations[i] >= 0).any()]
+    if len(matched) < 2 or template not in matched:
+        return places
+    points, sides = {}, []
+    for i in matched:
+        some = np.random.RandomState(0).permutation(rows[i].shape[0])[:N_LANDMARKS]
+        points[i] = principal_coordinates(rows[i], np.sort(some))
+        partner = alignment.permutations[i]
+        side = np.where(partner[:, None] >= 0, points[i][partner], 0)
+        sides.append(side / max(float(np.sqrt(np.mean(side**2))), 1e-12))
+    joint = map_view(np.hstack(sides), scaled=True)
+    for i in matched:
+        partner = alignment.permutations[i]
+        at = np.flatnonzero(partner >= 0)
+        placed = np.empty((len(points[i]), 2), dtype=np.float32)
+        placed[partner[at]] = joint[at]
+        rest = np.setdiff1d(np.arange(len(placed)), partner)
+        if len(rest):
+            known = points[i][partner[at]]
+            placed[rest] = _go_between(points[i][rest], known, joint[at])
+        places[i] = placed
+    return places
+
+
+def map_view(X: Any, scaled: bool = False) -> Array:
     """Place the rows of a view in the plane, alike rows near each other.
 
     t-SNE of fifty principal directions places up to 1,500 rows, chosen by a fixed seed;
@@ -138,6 +182,8 @@ def map_view(X: Any) -> Array:
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
+    scaled : bool, default=False
+        Whether columns are to be compared as they are, and not standardised.
 
     Returns
     -------
@@ -153,7 +199,7 @@ def map_view(X: Any) -> Array:
     rng = np.random.RandomState(0)
     n = X.shape[0]
     landmarks = np.sort(rng.permutation(n)[:N_LANDMARKS])
-    points = principal_coordinates(X, landmarks)
+    points = principal_coordinates(X, landmarks, scaled)
     if len(landmarks) < 10 or not points.any():
         return _to_unit(points[:, :2])
     tsne = TSNE(
@@ -171,15 +217,20 @@ def map_view(X: Any) -> Array:
     return _to_unit(placed)
 
 
-def principal_coordinates(X: Any, landmarks: NDArray[np.intp]) -> Array:
-    """Standardised rows in the principal directions of some of them, float32."""
+def principal_coordinates(
+    X: Any, landmarks: NDArray[np.intp], scaled: bool = False
+) -> Array:
+    """Standardised rows in the principal directions of some of them, float32.
+
+    Rows that are ``scaled`` are taken as they are.
+    """
     known = X[landmarks]
     # A sparse view is not centred, and its rare columns are not blown up.
     pca: Any
     if sparse.issparse(X):
         scaler, pca = None, TruncatedSVD
     else:
-        scaler, pca = StandardScaler().fit(known), PCA
+        scaler, pca = StandardScaler(with_std=not scaled).fit(known), PCA
         known = scaler.transform(known)
     width = min(N_DIRECTIONS, min(known.shape) - (pca is TruncatedSVD))
     pca = pca(max(width, 1), random_state=0)
@@ -205,7 +256,8 @@ def turn(drawn: Array, template: Array, pairs: NDArray[np.intp]) -> Array:
 
 def _go_between(points: Array, landmarks: Array, placed: Array) -> Array:
     """Mean place of the landmarks nearest to each point, near ones weighing more."""
-    nearest = NearestNeighbors(n_neighbors=N_NEAREST).fit(landmarks)
+    nearest = NearestNeighbors(n_neighbors=min(N_NEAREST, len(landmarks)))
+    nearest.fit(landmarks)
     distances, neighbors = nearest.kneighbors(points)
     weights = 1 / np.maximum(distances, 1e-6) ** 2
     weights /= weights.sum(axis=1, keepdims=True)

@@ -59,17 +59,23 @@ def pack_array(array: NDArray[Any]) -> dict[str, str]:
     return {"type": name, "base64": base64.b64encode(data).decode("ascii")}
 
 
-def _view(view: ViewFindings) -> dict[str, Any]:
+def _places(coordinates: NDArray[np.float32]) -> dict[str, Any]:
     # The circle of radius one around the map, in steps of 1/32767 of that radius.
-    places = np.rint((view.coordinates.astype(np.float64) + 1) / 2 * FINEST)
+    places = np.rint((coordinates.astype(np.float64) + 1) / 2 * FINEST)
+    x, y = places.clip(0, FINEST).astype(np.uint16).T
+    return {"x": pack_array(x), "y": pack_array(y)}
+
+
+def _view(view: ViewFindings) -> dict[str, Any]:
+    joint = None if view.joint is None else _places(view.joint)
     return {
         "name": view.name,
         "mood": mood(view),
         "verdict": view.verdict,
         "trust": None if isnan(view.trust) else round(view.trust, 4),
         "sharesClusters": view.shares_clusters,
-        "x": pack_array(places[:, 0].clip(0, FINEST).astype(np.uint16)),
-        "y": pack_array(places[:, 1].clip(0, FINEST).astype(np.uint16)),
+        **_places(view.coordinates),
+        "joint": joint,
         "labels": None if view.labels is None else pack_array(view.labels),
         # Shifted by one: 0 is nobody.
         "partners": pack_array(view.partners + 1),

@@ -1,6 +1,7 @@
 """``align``: the correspondence between views, and how far to trust it."""
 
 from collections.abc import Generator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from unaligned.kernels.devices import result_of
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.parameters import POSITIVE
+from unaligned.progress import Heartbeat
 from unaligned.savuc.config import EFFORTS, Settings, settings_of
 from unaligned.savuc.geometry import Geometry, by_rows
 from unaligned.savuc.groups import Group
@@ -72,7 +74,7 @@ def align(
         not matched.
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
-        Whether to print what is being done.
+        Whether to print what is being done: a line at least every two seconds.
 
     Returns
     -------
@@ -81,7 +83,8 @@ def align(
         belong together. Views outside it have the verdict "none", and no partners but
         those you knew; where some of them form a group of their own, it is in
         ``others``. ``trust`` is the probability that the rows of a view are matched one
-        by one; ``confidence`` ranks single matches.
+        by one; ``confidence`` is the probability that a single match is right, if they
+        are.
 
     Notes
     -----
@@ -125,7 +128,8 @@ def align_checked(
     ask_for_memory("unaligned.align", memory_need(views), views.n_rows, ways_out)
     deadline = Deadline(time_limit)
     problem = Problem(views, pairs, settings_of(effort), deadline, verbose)
-    return result_of(align_steps(problem, rng))[0]
+    with Heartbeat() if verbose else nullcontext():
+        return result_of(align_steps(problem, rng))[0]
 
 
 def align_steps(

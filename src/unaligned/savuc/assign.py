@@ -4,9 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from unaligned.kernels.matching import match_greedy
+from unaligned.savuc.confidence import match_confidence
 from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
     Known,
@@ -17,6 +19,7 @@ from unaligned.savuc.refine import (
     join_rows,
     mutual_best,
     plan_rows,
+    sparse_kernel,
 )
 
 __all__ = ["Matching", "match_rows", "mutual_partners"]
@@ -42,7 +45,7 @@ def match_rows(
     """Match all rows of two whitened views one to one, as far as both have rows.
 
     Mutual best pairs of Sinkhorn's plan first, then the rest by assignment. Confidence
-    is the probability, under the plan, that either row's partner is the other.
+    is the probability that a match is right, if the views belong together.
     """
     rows = join_rows(one, other, known)
     if not (len(rows.one) and len(rows.other)):
@@ -57,7 +60,11 @@ def match_rows(
         matched = np.flatnonzero(partner >= 0)
         pairs = rows.one[matched].T @ rows.other[partner[matched]] / len(matched)
         cross = rows.fixed + rows.share * pairs
-    return with_known(partner, plan_confidence(plan, partner), one, other, known)
+    near = plan.kernel
+    if not sparse.issparse(near):
+        near = sparse_kernel(A, B, settings.schedule[-1][1], settings)
+    confidence = match_confidence(rows.one, rows.other, partner, near)
+    return with_known(partner, confidence, one, other, known)
 
 
 def mutual_partners(cross: Array, rows: RowPair, settings: Settings) -> Indices:
@@ -91,21 +98,6 @@ def likelihood_weights(correlations: Array) -> Array:
     c = np.minimum(correlations, np.float32(MOST_CORRELATED))
     weights: Array = np.sqrt(c / (1 - c**2))
     return weights
-
-
-def plan_confidence(plan: Plan, partner: Indices) -> Array:
-    """Geometric mean of the two conditional probabilities of a match under a plan."""
-    weights = plan.kernel * plan.v
-    to_other = weights.sum(axis=1)
-    to_one = plan.u @ plan.kernel
-    matched = np.flatnonzero(partner >= 0)
-    at = partner[matched]
-    weight = np.asarray(plan.kernel[matched, at]).ravel()
-    forward = weight * plan.v[at] / np.maximum(to_other[matched], 1e-30)
-    backward = weight * plan.u[matched] / np.maximum(to_one[at], 1e-30)
-    confidence = np.zeros(len(partner))
-    confidence[matched] = np.sqrt(np.clip(forward * backward, 0, 1))
-    return confidence
 
 
 def assign_rest(partner: Indices, A: Array, B: Array) -> Indices:

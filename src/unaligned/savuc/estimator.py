@@ -16,6 +16,7 @@ from unaligned.deadline import NEVER, Deadline
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
 from unaligned.partitions.labeller import fit_labeller
+from unaligned.progress import say
 from unaligned.savuc.align import align_steps, memory_need
 from unaligned.savuc.config import EFFORTS, Settings, settings_of
 from unaligned.savuc.consensus import cluster_view
@@ -70,7 +71,8 @@ class SAVuC(NewRowsOfViewsMixin, SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         Columns of each view where ``fit`` gets one 2-D array.
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
-        Whether to print a line per pair of views.
+        Whether to print which views are searched, the best trust so far and the time
+        left: a line at least every two seconds.
 
     Attributes
     ----------
@@ -192,6 +194,8 @@ class SAVuC(NewRowsOfViewsMixin, SharedSpaceMixin, NewRowsMixin, ViewClusterer):
         until = deadline.at(TIME_FOR["alignment"])
         problem = Problem(views, pairs, settings, until, self.verbose)
         alignment, geometries = yield from align_steps(problem, rng, reached)
+        if self.verbose:
+            say(f"[SAVuC] clustering {len(views)} views")
         outcome = label_aligned(
             problem, alignment, geometries, self.n_clusters_, (rng, draw), deadline
         )

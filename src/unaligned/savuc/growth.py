@@ -19,7 +19,7 @@ from unaligned.checkpoints import Milestone
 from unaligned.deadline import NEVER, Deadline, TimeIsUp
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.known_pairs import KnownPairs
-from unaligned.progress import say
+from unaligned.progress import Pace, say
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry, read_geometry
 from unaligned.savuc.groups import (
@@ -54,6 +54,8 @@ class Problem:
     settings: Settings
     deadline: Deadline = NEVER
     verbose: int = 0
+    pace: Pace = field(default_factory=Pace, compare=False)
+    """How long searches took so far, for those who wait."""
 
     def __post_init__(self) -> None:
         for name, n in zip(self.views.names, self.views.n_rows, strict=True):
@@ -63,14 +65,15 @@ class Problem:
                     "among others where there are no others. Bring two or more."
                 )
 
-    def tell(self, one: Group, other: Group, what: str) -> None:
-        """Print what is being done to two groups."""
+    def tell(self, one: Group, other: Group, what: str, n_left: int) -> None:
+        """Print what is being done to two groups, and how long the rest may take."""
         if self.verbose:
             names = [
                 " + ".join(self.views.names[i] for i in group.views)
                 for group in (one, other)
             ]
-            say(f"[align] views {names[0]} and {names[1]}: {what}")
+            line = f"[align] views {names[0]} and {names[1]}: {what}"
+            say(line, left=self.pace.left(n_left))
 
 
 @dataclass
@@ -107,6 +110,8 @@ def grow_groups(
     settings, deadline = problem.settings, problem.deadline
     cores = Cores(check=deadline.at(SHARE_OF_SEARCH).check)
     start = deepcopy(rng) if reached is None else reached["start"]
+    if problem.verbose:
+        say(f"[align] reading {len(problem.views)} views")
     with cores.busy():
         draws = spawn(rng if reached is None else deepcopy(start), len(problem.views))
         geometries, search_views = read_views(problem, draws, Cores())
@@ -120,7 +125,10 @@ def grow_groups(
                 search_step(state, pair, problem, search_views, cores)
         except TimeIsUp:
             break
+        problem.pace.step()
         yield Milestone({**plain_state(state), "start": start})
+    if problem.verbose:
+        say("[align] matching all rows")
     groups = complete_groups(state, problem, search_views)
     groups.sort(key=lambda group: (-len(group.views), group.views))
     return Grown(groups, state.best, geometries)
@@ -205,6 +213,13 @@ def next_pair(state: State) -> tuple[Group, Group] | None:
     return None
 
 
+def n_searches_left(state: State) -> int:
+    """Count searches to come, this one included, if no two groups are merged."""
+    tried = {frozenset(pair) for pair in state.tried}
+    pairs = combinations([group.views for group in state.groups], 2)
+    return sum(frozenset(pair) not in tried for pair in pairs)
+
+
 def search_step(
     state: State,
     pair: tuple[Group, Group],
@@ -226,12 +241,16 @@ def search_step(
     views = one.search_view, other.search_view
     cores.map(lambda view: view.sketch, views)  # before any two threads ask for one
 
+    n_left = n_searches_left(state)
+    best = state.best.max()
+    so_far = f", best trust so far {best:.2f}" if state.tried else ""
+
     def report(stage: str) -> None:
-        problem.tell(one, other, stage)
+        problem.tell(one, other, f"{stage}{so_far}", n_left)
 
     fit = search_pair(*views, settings, rng, cores, known, report)
     found = f"evidence {fit.evidence.mean:.3f} ± {fit.evidence.error:.3f}"
-    problem.tell(one, other, f"{found}, trust {fit.trust:.2f}")
+    problem.tell(one, other, f"{found}, trust {fit.trust:.2f}", n_left - 1)
     state.tried.append((one.views, other.views))
     members = [*one.views, *other.views]
     state.best[members] = np.maximum(state.best[members], fit.trust)

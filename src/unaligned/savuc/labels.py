@@ -22,7 +22,7 @@ __all__ = ["Labelled", "bridged_groups", "given_suspects", "label_views", "renam
 
 Labels = NDArray[np.intp]
 
-DOUBTFUL = 0.1  # confidence below which a match is wrong more often than right
+DOUBTFUL = 0.1  # confidence below which a match has no say in common clusters: early
 
 
 class Labelled(NamedTuple):

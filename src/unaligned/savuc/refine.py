@@ -30,6 +30,7 @@ __all__ = [
     "plan_rows",
     "refine",
     "score",
+    "sparse_kernel",
 ]
 
 Array = NDArray[Any]

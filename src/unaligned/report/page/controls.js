@@ -113,6 +113,13 @@ function prepareSlider() {
   moveSlider();
 }
 
+const arrangeSelect = document.getElementById("arrange");
+arrangeSelect?.addEventListener("change", () => {
+  for (const map of maps) map.arrange(arrangeSelect.value === "joint");
+  tell("points");
+});
+if (arrangeSelect) arrangeSelect.value = "own"; // browsers remember it over a reload
+
 colourSelect.value = 0;
 drawLegend();
 prepareSlider();

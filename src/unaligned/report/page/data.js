@@ -20,6 +20,7 @@ const views = page.views.map((view, index) => {
     index,
     x,
     y: unpack(view.y),
+    joint: view.joint && { x: unpack(view.joint.x), y: unpack(view.joint.y) },
     n: x.length,
     labels: unpack(view.labels),
     // partners[s]: row of this view matched to row s of the template.

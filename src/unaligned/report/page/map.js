@@ -19,6 +19,18 @@ class ViewMap {
     this.sortIntoBins();
   }
 
+  // Each view by itself, or all aligned views together.
+  arrange(together) {
+    const { view } = this;
+    if (!view.joint) return;
+    view.own ??= { x: view.x, y: view.y };
+    Object.assign(view, together ? view.joint : view.own);
+    this.zoom = 1;
+    this.pan = [0, 0];
+    this.measureRows();
+    this.sortIntoBins();
+  }
+
   measureRows() {
     const { x, y } = this.view;
     const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);

@@ -1,0 +1,236 @@
+"""The first hour with one's own files: trials through the command, as users type it.
+
+``python -m benchmarks.first_hour`` writes files, runs ``unaligned cluster a.csv b.csv``
+on them in a process of its own with default options, compares the matches with the
+truth, and adds a JSON line for each trial to ``benchmarks/results/first_hour.jsonl``:
+
+- ``customers``: two tables without a key, 800 × 12 and 640 × 9, linear maps of six
+  common factors with noise 0.3; ``gaps`` is the same with 3 % of the cells empty;
+- ``counts``: RNA and ATAC counts of the same 1,300 cells, whose depth varies;
+- ``embeddings``: vectors of the same 3,000 items in two spaces, 256 and 128 columns;
+- ``split``: tables that scikit-learn ships, their columns dealt out at random to two
+  files, with ``unaligned align``.
+
+Trials that are there are not run again, but with ``--again``.
+"""
+
+import argparse
+import csv
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
+
+from benchmarks.unrelated import related_views
+from unaligned.json_lines import append_record, read_records
+
+RESULTS = Path(__file__).parent / "results" / "first_hour.jsonl"
+TABLES = {
+    "breast cancer": load_breast_cancer,
+    "wine": load_wine,
+    "diabetes": load_diabetes,
+    "digits": load_digits,
+}
+N_CUSTOMERS = 10  # seeds, with and without gaps
+N_OTHERS = 3  # seeds of counts and of embeddings
+N_SPLITS = 10  # of the columns of each table
+LEAST_EXACT = 0.05  # share of right matches below which an accepted pair is wrong
+
+
+def cases():
+    """List trials as (kind, what, seed)."""
+    customers = [
+        (kind, "", seed)
+        for kind in ("customers", "gaps")
+        for seed in range(N_CUSTOMERS)
+    ]
+    others = [
+        (kind, "", seed)
+        for kind in ("counts", "embeddings")
+        for seed in range(N_OTHERS)
+    ]
+    splits = [("split", name, seed) for name in TABLES for seed in range(N_SPLITS)]
+    return [*customers, *others, *splits]
+
+
+def customers(seed, missing=0.0):
+    """Two tables of customers, and the row of the first beside every row of the second.
+
+    The second has 80 % of the customers.
+    """
+    one, other, rows = related_views(((800, 12), (640, 9)), 6, 0.3, seed)
+    rng = np.random.RandomState(1000 + seed)
+    for table in (one, other):
+        table[rng.uniform(size=table.shape) < missing] = np.nan
+    return one, other, rows
+
+
+def cell_states(rng, n):
+    """Draw states of cells: eight types on a tree, each cell somewhere on a branch."""
+    n_types, n_programmes = 8, 20
+    parent = [0, *(rng.randint(t) for t in range(1, n_types))]
+    centres = np.zeros((n_types, n_programmes))
+    for t in range(1, n_types):
+        centres[t] = centres[parent[t]] + rng.gamma(3, 0.5) * rng.randn(n_programmes)
+    types = rng.randint(n_types, size=n)
+    along = rng.beta(3, 1, size=(n, 1))
+    states = along * centres[types] + (1 - along) * centres[np.take(parent, types)]
+    states += 0.6 * rng.randn(*states.shape)
+    return (states - states.mean(axis=0)) / states.std()
+
+
+def counts(seed):
+    """RNA and ATAC counts of the same cells, in two orders.
+
+    Features respond to the state of the cell. RNA is negative binomial (a Poisson whose
+    rate has a gamma distribution of shape two), ATAC is Poisson and sparse. The depth
+    of a cell has a log-normal distribution of scale 0.5.
+    """
+    rng = np.random.RandomState(seed)
+    states = cell_states(rng, 1300)
+    tables = []
+    for d, depth, shape in ((600, 8000, 2), (1500, 4000, None)):
+        effects = rng.randn(states.shape[1], d) / np.sqrt(states.shape[1])
+        rates = np.exp(states @ effects + rng.randn(d))
+        depths = depth * np.exp(0.5 * rng.randn(len(states), 1))
+        rates *= depths / rates.sum(axis=1, keepdims=True)
+        if shape is not None:
+            rates *= rng.gamma(shape, 1 / shape, size=rates.shape)
+        tables.append(rng.poisson(rates))
+    rows = rng.permutation(len(states))
+    return tables[0], tables[1][rows], rows
+
+
+def embeddings(seed):
+    """Vectors of the same items in two spaces, in two orders.
+
+    Items belong to forty topics, whose sizes follow Zipf's law. Thirty factors are
+    mapped linearly to both spaces, with noise of a tenth of their deviation.
+    """
+    rng = np.random.RandomState(seed)
+    n, n_factors, n_topics = 3000, 30, 40
+    sizes = 1 / np.arange(1, n_topics + 1)
+    topic = rng.choice(n_topics, size=n, p=sizes / sizes.sum())
+    factors = rng.randn(n_topics, n_factors)[topic] + rng.randn(n, n_factors)
+    tables = []
+    for d in (256, 128):
+        X = factors @ rng.randn(n_factors, d)
+        tables.append(X + 0.1 * X.std() * rng.randn(n, d))
+    rows = rng.permutation(n)
+    return tables[0], tables[1][rows], rows
+
+
+def split(name, seed):
+    """Deal the columns of a table out to two files, in two orders of the rows."""
+    rng = np.random.RandomState(seed)
+    X = TABLES[name]().data
+    X = X[:, X.std(axis=0) > 0]
+    columns = rng.permutation(X.shape[1])
+    half = (len(columns) + 1) // 2
+    rows = rng.permutation(len(X))
+    return X[:, columns[:half]], X[rows][:, columns[half:]], rows
+
+
+def make(case):
+    """Two tables, and the row of the first beside every row of the second."""
+    kind, what, seed = case
+    if kind == "split":
+        return split(what, seed)
+    if kind == "gaps":
+        return customers(seed, missing=0.03)
+    return {"customers": customers, "counts": counts, "embeddings": embeddings}[kind](
+        seed
+    )
+
+
+def write_table(path, X, prefix):
+    """Write a table as CSV: a header, an id of every row, empty cells for gaps."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file)
+        lines.writerow(["name", *(f"{prefix}{i}" for i in range(X.shape[1]))])
+        whole = X.dtype.kind == "i"
+        for row, values in enumerate(X.tolist()):
+            cells = values if whole else ["" if v != v else f"{v:.6g}" for v in values]
+            lines.writerow([f"{prefix}-{row}", *cells])
+
+
+def run(case):
+    """Run the command on the files of a trial, and compare with the truth."""
+    one, other, truth = make(case)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        write_table(folder / "one.csv", one, "a")
+        write_table(folder / "other.csv", other, "b")
+        output = folder / "out"
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        command = ["align"] if case[0] == "split" else ["cluster"]
+        command += ["one.csv", "other.csv", "-o", "out", "--quiet"]
+        subprocess.run(
+            [sys.executable, "-m", "unaligned", *command], check=True, cwd=folder
+        )
+        wall = time.monotonic() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        summary = json.loads((output / "summary.json").read_text(encoding="utf-8"))
+        with (output / "matches.csv").open(newline="", encoding="utf-8") as file:
+            matches = list(csv.DictReader(file))
+    views = {view["name"]: view for view in summary["views"]}
+    beside = next(view for name, view in views.items() if name != summary["template"])
+    right = [is_right(match, truth) for match in matches]
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {
+        "case": list(case),
+        "rows": [len(one), len(other)],
+        "columns": [one.shape[1], other.shape[1]],
+        "verdict": beside["verdict"],
+        "trust": beside["trust"],
+        "expected_right": beside["expected_right"],
+        "matches": len(matches),
+        "right": sum(right),
+        "exact": sum(right) / len(other),
+        "cpu": round(cpu, 1),
+        "wall": round(wall, 1),
+    }
+
+
+def is_right(match, truth):
+    """Tell whether a line of matches.csv joins two rows of one object."""
+    rows = {
+        match["template_view"]: int(match["template_row"]),
+        match["view"]: int(match["row"]),
+    }
+    return bool(truth[rows["other"]] == rows["one"])
+
+
+def main():
+    """Run the trials that were not run yet, or write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--kinds", help="only these kinds, separated by commas")
+    parser.add_argument("--seeds", type=int, help="only so many seeds of each")
+    parser.add_argument("--again", action="store_true", help="run all of them anew")
+    arguments = parser.parse_args()
+    todo = cases()
+    if arguments.kinds:
+        todo = [case for case in todo if case[0] in arguments.kinds.split(",")]
+    if arguments.seeds is not None:
+        todo = [case for case in todo if case[2] < arguments.seeds]
+    done = {
+        tuple(record["case"])
+        for record in read_records(arguments.results)
+        if not arguments.again
+    }
+    for case in todo:
+        if case not in done:
+            record = run(case)
+            append_record(arguments.results, record)
+            print(json.dumps(record), flush=True)
+
+
+if __name__ == "__main__":
+    main()

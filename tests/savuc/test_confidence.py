@@ -1,0 +1,118 @@
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from related_views import QUICK, true_cross, whitened_pair
+from scipy import stats
+
+from unaligned.savuc.assign import match_rows
+from unaligned.savuc.confidence import (
+    canonical_rows,
+    log_ratios,
+    match_confidence,
+    match_probabilities,
+)
+
+
+def all_pairs(n, m):
+    return np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
+
+
+def shares_of_matchings(weights):
+    """Share of all one-to-one matchings, by weight, that have each pair."""
+    n, m = weights.shape
+    shares, total = np.zeros((n, m)), 0.0
+    for size in range(min(n, m) + 1):
+        for rows in combinations(range(n), size):
+            for columns in permutations(range(m), size):
+                weight = np.prod(weights[list(rows), list(columns)])
+                total += weight
+                shares[list(rows), list(columns)] += weight
+    return shares / total
+
+
+def test_probabilities_are_exact_where_pairs_close_no_loop():
+    rows, columns = np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 1, 2])
+    ratios = np.random.RandomState(0).normal(size=5)
+    weights = np.zeros((3, 4))
+    weights[rows, columns] = np.exp(ratios + 0.7)
+    found = match_probabilities(ratios, rows, columns, (3, 4), log_odds=0.7)
+    np.testing.assert_allclose(found, shares_of_matchings(weights)[rows, columns])
+
+
+@pytest.mark.parametrize(("n", "m"), [(4, 4), (3, 5), (5, 3)])
+def test_probabilities_are_near_the_shares_of_all_matchings(n, m):
+    ratios = np.random.RandomState(n).normal(scale=1.5, size=(n, m))
+    found = match_probabilities(ratios.ravel(), *all_pairs(n, m), (n, m), log_odds=0.0)
+    expected = shares_of_matchings(np.exp(ratios)).ravel()
+    np.testing.assert_allclose(found, expected, atol=0.06)
+
+
+def test_a_swap_costs_both_rows():
+    # Sinkhorn's plan would say 1 / (1 + x) of a pair that a swap makes x² as likely.
+    ratios = np.log([[1.0, 0.1], [0.1, 1.0]]) + 20
+    found = match_probabilities(ratios.ravel(), *all_pairs(2, 2), (2, 2), log_odds=0)
+    assert found[0] > 0.99
+
+
+def test_the_share_of_rows_with_a_partner_is_estimated():
+    n, n_common = 60, 40
+    ratios = np.full((n, n), -8.0)
+    ratios[np.arange(n_common), np.arange(n_common)] = 8.0
+    found = match_probabilities(ratios.ravel(), *all_pairs(n, n), (n, n))
+    assert found.sum() == pytest.approx(n_common, abs=1)
+
+
+def test_ratios_are_those_of_gaussian_rows():
+    rng = np.random.RandomState(0)
+    A, B, c = rng.normal(size=(6, 3)), rng.normal(size=(5, 3)), np.array([0.9, 0.5, 0])
+    rows, columns = all_pairs(6, 5)
+    found = log_ratios(A, B, c, rows, columns)
+    for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
+        expected = sum(
+            stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).logpdf([a, b])
+            - stats.norm.logpdf(a)
+            - stats.norm.logpdf(b)
+            for r, a, b in zip(c, A[i], B[j], strict=True)
+        )
+        assert found[at] == pytest.approx(expected)
+
+
+def test_canonical_rows_have_unit_variance_and_the_correlations_they_say():
+    one, other, order = whitened_pair(n=2000, d=5)
+    partner = np.argsort(order)
+    A, B, c = canonical_rows(one[:1500], other, partner[:1500])
+    pairs = A, B[partner[:1500]]
+    for rows in pairs:
+        np.testing.assert_allclose(np.cov(rows.T), np.eye(5), atol=0.01)
+    measured = [
+        np.corrcoef(a, b)[0, 1]
+        for a, b in zip(*(rows.T for rows in pairs), strict=True)
+    ]
+    np.testing.assert_allclose(c, measured, atol=0.01)
+
+
+def test_directions_that_fit_chance_have_no_correlation():
+    rng = np.random.RandomState(0)
+    one, other = rng.normal(size=(2, 40, 30))
+    *_, correlations = canonical_rows(one, other, np.arange(40))
+    assert correlations.mean() < 0.5 < np.linalg.svd(one.T @ other)[1][0] / 40
+
+
+@pytest.mark.parametrize("noise", [0.2, 0.4, 0.6])
+def test_the_mean_of_confidence_is_the_share_that_is_right(noise):
+    one, other, order = whitened_pair(n=600, noise=noise, seed=1)
+    found = match_rows(true_cross(one, other, order), one, other, QUICK)
+    right = order[found.partner] == np.arange(len(order))
+    assert found.confidence.mean() == pytest.approx(right.mean(), abs=0.1)
+    assert (found.confidence < 1).all()
+
+
+def test_what_is_no_candidate_has_no_confidence():
+    one, other, order = whitened_pair(noise=0.1)
+    partner = np.argsort(order)
+    near = np.eye(120)[partner]
+    near[0] = np.roll(near[0], 1)
+    found = match_confidence(one, other, partner, near)
+    assert found[0] == 0
+    assert (found[1:] > 0.5).all()
