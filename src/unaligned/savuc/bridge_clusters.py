@@ -6,10 +6,13 @@ of its known partner, and any other row the cluster that a regression on its fea
 expects, learned where the clusters are known. Besides, own partitions of all views are
 given common names by the pairs, which takes fewer of them. Those partitions are kept
 that all views predict best, on rows left out. They are reconciled: rows are embedded by
-who shares clusters with whom, and clustered once more. Views whose pairs say no more
-than pairs at random are clustered apart, and the pairs only name their clusters.
+who shares clusters with whom, and clustered once more. At last every view learns these
+clusters from all of its rows, and every row is labelled by what its own view and those
+of its known partners say. Views whose pairs say no more than pairs at random are
+clustered apart, and the pairs only name their clusters.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.scaling import unit_rows
 from unaligned.partitions.features import view_features
 from unaligned.partitions.kmeans import kmeans
+from unaligned.partitions.labeller import SMOOTHING, fit_labeller
 from unaligned.savuc.bridge import Bridge
 from unaligned.savuc.bridge_partitions import (
     DOUBTED,
@@ -40,6 +44,7 @@ __all__ = [
     "cluster_linked",
     "complete_rows",
     "consensus_rows",
+    "label_by_views",
 ]
 
 Array = NDArray[Any]
@@ -88,6 +93,8 @@ def cluster_linked(
                 bridge, views, part, n_clusters, rng, deadline, settings.ridge
             )
             found = _cluster_part(bridge, part, sources, n_clusters, rng, deadline)
+            deadline.check()
+            found = label_by_views(bridge, views, part, found, n_clusters)
             for i, of_view in zip(part, found, strict=True):
                 labels[i] = of_view
             if named:
@@ -141,6 +148,56 @@ def _cluster_part(
     labels = kmeans(embedded, min(n_clusters, len(embedded)), rng, N_STARTS)
     ends = np.cumsum([len(bridge.features[i]) for i in part])[:-1]
     return np.split(labels, ends)
+
+
+def label_by_views(
+    bridge: Bridge,
+    views: list[Any],
+    part: tuple[int, ...],
+    labels: list[Labels],
+    n_clusters: int,
+) -> list[Labels]:
+    """Label all rows of linked views by what the labels of other rows say.
+
+    With p_i the probabilities of clusters that view i learns from the labels of its
+    rows, a row x of view i with known partners y of weights w has the cluster of
+    largest log p_i(x) + Σ w log p_j(y).
+
+    Parameters
+    ----------
+    bridge : Bridge
+    views : list of ndarrays or CSR arrays
+    part : tuple of int
+        Some views of a group.
+    labels : list of ndarray
+        Of the rows of each of them.
+    n_clusters : int
+
+    Returns
+    -------
+    list of ndarray of shape (n_i,)
+    """
+    by_view = {
+        i: _log_probabilities(views[i], found, n_clusters)
+        for i, found in zip(part, labels, strict=True)
+    }
+    together = {i: logs.copy() for i, logs in by_view.items()}
+    for i, j in product(part, part):
+        if (min(i, j), max(i, j)) in bridge.links:
+            rows_i, rows_j, weights = bridge.known(i, j)
+            together[i][rows_i] += weights[:, None] * by_view[j][rows_j]
+    return [np.argmax(logs, axis=1) for logs in together.values()]
+
+
+def _log_probabilities(X: Any, labels: Labels, n_clusters: int) -> Array:
+    """Log probability of every cluster for every row of a view: (n, n_clusters)."""
+    found = np.full((len(labels), n_clusters), np.log(SMOOTHING / n_clusters))
+    if len(labels) < 2:  # nothing can be learned
+        found[np.arange(len(labels)), labels] = 0
+        return found
+    labeller = fit_labeller(X, labels)
+    found[:, labeller.classes] = labeller.log_probabilities(X)
+    return found
 
 
 def complete_rows(bridge: Bridge, group: tuple[int, ...]) -> dict[int, Labels]:
