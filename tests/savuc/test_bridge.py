@@ -14,7 +14,7 @@ from unaligned.known_pairs import check_aligned
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
-from unaligned.savuc import bridge_clusters, bridge_partitions, graph_coordinates
+from unaligned.savuc import bridge_partitions, consensus, graph_coordinates
 from unaligned.savuc.bridge import fit_bridge
 from unaligned.savuc.bridge_clusters import (
     cluster_linked,
@@ -458,7 +458,7 @@ def test_few_rows_have_clusters(n_clusters):
 def test_more_rows_than_are_partitioned(monkeypatch):
     Xs, y = clusters(400)
     bridge, _ = bridge_of(Xs, 60)
-    monkeypatch.setattr(bridge_clusters, "N_ROWS", 50)
+    monkeypatch.setattr(consensus, "N_ROWS", 50)
     monkeypatch.setattr(bridge_partitions, "N_LEARNED", 40)
     labels = cluster_linked(bridge, Xs, 3, rng())
     assert clustering_accuracy(np.tile(y, 2), np.concatenate(labels)) > 0.95

@@ -36,7 +36,7 @@ from unaligned.savuc.bridge_partitions import (
     name_in_common,
 )
 from unaligned.savuc.config import NORMAL, Settings
-from unaligned.savuc.consensus import N_BEST, N_ROWS
+from unaligned.savuc.consensus import N_BEST, draw_rows
 from unaligned.savuc.geometry import leading_vectors
 from unaligned.savuc.recipes import Space, joint_spaces, make_partitions, view_spaces
 
@@ -234,7 +234,7 @@ def _sources(
     found = []
     for i in group:
         deadline.check()
-        rows = _draw(np.arange(len(bridge.features[i])), rng)
+        rows = draw_rows(len(bridge.features[i]), n_clusters, rng)
         if len(rows) > n_clusters:
             spaces = view_spaces(view_features(views[i][rows]))
             labels = _partition(spaces, n_clusters, rng)
@@ -244,18 +244,12 @@ def _sources(
     complete = complete_rows(bridge, group)
     n_complete = len(complete[group[0]])
     if len(group) > 1 and n_complete >= ENOUGH_PER_CLUSTER * n_clusters:
-        drawn = _draw(np.arange(n_complete), rng)
+        drawn = draw_rows(n_complete, n_clusters, rng)
         complete = {i: rows[drawn] for i, rows in complete.items()}
         features = [view_features(views[i][rows]) for i, rows in complete.items()]
         labels = _partition(joint_spaces(features, ridge), n_clusters, rng)
         found.append(Source(complete, labels))
     return found
-
-
-def _draw(rows: Labels, rng: np.random.RandomState) -> Labels:
-    if len(rows) <= N_ROWS:
-        return rows
-    return np.sort(rng.choice(rows, N_ROWS, replace=False))
 
 
 def _partition(
