@@ -13,12 +13,14 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.kmeans import kmeans
-from unaligned.savuc import bridge_clusters, bridge_partitions, graph_coordinates
+from unaligned.partitions.labeller import fit_labeller
+from unaligned.savuc import bridge_partitions, consensus, graph_coordinates
 from unaligned.savuc.bridge import fit_bridge
 from unaligned.savuc.bridge_clusters import (
     cluster_linked,
     complete_rows,
     consensus_rows,
+    label_by_views,
 )
 from unaligned.savuc.bridge_partitions import (
     Carried,
@@ -456,7 +458,7 @@ def test_few_rows_have_clusters(n_clusters):
 def test_more_rows_than_are_partitioned(monkeypatch):
     Xs, y = clusters(400)
     bridge, _ = bridge_of(Xs, 60)
-    monkeypatch.setattr(bridge_clusters, "N_ROWS", 50)
+    monkeypatch.setattr(consensus, "N_ROWS", 50)
     monkeypatch.setattr(bridge_partitions, "N_LEARNED", 40)
     labels = cluster_linked(bridge, Xs, 3, rng())
     assert clustering_accuracy(np.tile(y, 2), np.concatenate(labels)) > 0.95
@@ -478,6 +480,39 @@ def test_consensus_is_the_singular_vectors_of_memberships():
     expected = unit_rows(left[:, :3] * s[:3])
     found = consensus_rows(np.column_stack(partitions), 3)
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
+
+
+def test_rows_are_labelled_by_all_views_that_know_them():
+    Xs, y = clusters(90, n_views=3)
+    draw = rng()
+    noisy = [np.where(draw.uniform(size=90) < 0.3, draw.randint(3, size=90), y)] * 3
+    noisy[2] = np.minimum(noisy[2], 1)  # a view that one cluster is missing in
+    rows = np.arange(60)
+    bridge, _ = bridge_of(Xs, {(0, 1): np.c_[rows, rows + 30]})
+    found = label_by_views(bridge, Xs, (0, 1, 2), noisy, 3)
+    fitted = [fit_labeller(X, labels) for X, labels in zip(Xs, noisy, strict=True)]
+    logs = [
+        labeller.log_probabilities(X) for labeller, X in zip(fitted, Xs, strict=True)
+    ]
+    weights = dict(zip(rows, bridge.links[0, 1].weights, strict=True))
+    for row in range(90):
+        total = logs[0][row]
+        if row in weights:
+            total = total + weights[row] * logs[1][row + 30]
+        assert found[0][row] == total.argmax()
+        total = logs[1][row]
+        if row - 30 in weights:
+            total = total + weights[row - 30] * logs[0][row - 30]
+        assert found[1][row] == total.argmax()
+    np.testing.assert_array_equal(found[2], logs[2].argmax(axis=1))
+    assert np.mean(found[0] == y) > 0.95 > np.mean(noisy[0] == y)
+
+
+def test_a_row_alone_keeps_its_label():
+    Xs, _ = clusters(30)
+    bridge, _ = bridge_of([Xs[0], Xs[1][:1]], None)
+    labels = [np.zeros(30, dtype=np.intp), np.array([2])]
+    assert label_by_views(bridge, [Xs[0], Xs[1][:1]], (0, 1), labels, 3)[1] == [2]
 
 
 def test_own_partitions_get_the_names_of_known_partners():

@@ -117,6 +117,20 @@ def test_the_template_is_one_that_others_are_linked_with():
     assert clustering_accuracy(np.r_[y, y], together) > 0.95
 
 
+def test_the_template_is_the_view_that_says_most_of_the_clusters():
+    (dim, clear), _ = clusters()
+    dim = dim + rng(3).normal(size=dim.shape)
+    pairs = np.column_stack([np.arange(75), np.arange(75)])
+    for Xs, best in (([dim, clear], 1), ([clear, dim], 0)):
+        views, known, alignment, bridge = setting(Xs, {(0, 1): pairs})
+        found = label_views(views, known, alignment, bridge, 3, rng())
+        assert found.alignment.template == best
+        assert found.alignment.verdict[best] == "objects"
+        assert found.alignment.verdict[1 - best] == "classes"
+        assert found.alignment.trust[1 - best] == bridge.trust(0, 1)
+        assert_array_equal(found.alignment.pairs(0, 1)[:75], pairs)
+
+
 def test_where_nothing_corresponds_the_clearest_view_is_the_template():
     (clear, _), y = clusters()
     noise = rng(3).normal(size=(150, 12))

@@ -6,10 +6,13 @@ of its known partner, and any other row the cluster that a regression on its fea
 expects, learned where the clusters are known. Besides, own partitions of all views are
 given common names by the pairs, which takes fewer of them. Those partitions are kept
 that all views predict best, on rows left out. They are reconciled: rows are embedded by
-who shares clusters with whom, and clustered once more. Views whose pairs say no more
-than pairs at random are clustered apart, and the pairs only name their clusters.
+who shares clusters with whom, and clustered once more. At last every view learns these
+clusters from all of its rows, and every row is labelled by what its own view and those
+of its known partners say. Views whose pairs say no more than pairs at random are
+clustered apart, and the pairs only name their clusters.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.scaling import unit_rows
 from unaligned.partitions.features import view_features
 from unaligned.partitions.kmeans import kmeans
+from unaligned.partitions.labeller import SMOOTHING, fit_labeller
 from unaligned.savuc.bridge import Bridge
 from unaligned.savuc.bridge_partitions import (
     DOUBTED,
@@ -32,7 +36,7 @@ from unaligned.savuc.bridge_partitions import (
     name_in_common,
 )
 from unaligned.savuc.config import NORMAL, Settings
-from unaligned.savuc.consensus import N_BEST, N_ROWS
+from unaligned.savuc.consensus import N_BEST, draw_rows
 from unaligned.savuc.geometry import leading_vectors
 from unaligned.savuc.recipes import Space, joint_spaces, make_partitions, view_spaces
 
@@ -40,6 +44,7 @@ __all__ = [
     "cluster_linked",
     "complete_rows",
     "consensus_rows",
+    "label_by_views",
 ]
 
 Array = NDArray[Any]
@@ -88,6 +93,8 @@ def cluster_linked(
                 bridge, views, part, n_clusters, rng, deadline, settings.ridge
             )
             found = _cluster_part(bridge, part, sources, n_clusters, rng, deadline)
+            deadline.check()
+            found = label_by_views(bridge, views, part, found, n_clusters)
             for i, of_view in zip(part, found, strict=True):
                 labels[i] = of_view
             if named:
@@ -143,6 +150,56 @@ def _cluster_part(
     return np.split(labels, ends)
 
 
+def label_by_views(
+    bridge: Bridge,
+    views: list[Any],
+    part: tuple[int, ...],
+    labels: list[Labels],
+    n_clusters: int,
+) -> list[Labels]:
+    """Label all rows of linked views by what the labels of other rows say.
+
+    With p_i the probabilities of clusters that view i learns from the labels of its
+    rows, a row x of view i with known partners y of weights w has the cluster of
+    largest log p_i(x) + Σ w log p_j(y).
+
+    Parameters
+    ----------
+    bridge : Bridge
+    views : list of ndarrays or CSR arrays
+    part : tuple of int
+        Some views of a group.
+    labels : list of ndarray
+        Of the rows of each of them.
+    n_clusters : int
+
+    Returns
+    -------
+    list of ndarray of shape (n_i,)
+    """
+    by_view = {
+        i: _log_probabilities(views[i], found, n_clusters)
+        for i, found in zip(part, labels, strict=True)
+    }
+    together = {i: logs.copy() for i, logs in by_view.items()}
+    for i, j in product(part, part):
+        if (min(i, j), max(i, j)) in bridge.links:
+            rows_i, rows_j, weights = bridge.known(i, j)
+            together[i][rows_i] += weights[:, None] * by_view[j][rows_j]
+    return [np.argmax(logs, axis=1) for logs in together.values()]
+
+
+def _log_probabilities(X: Any, labels: Labels, n_clusters: int) -> Array:
+    """Log probability of every cluster for every row of a view: (n, n_clusters)."""
+    found = np.full((len(labels), n_clusters), np.log(SMOOTHING / n_clusters))
+    if len(labels) < 2:  # nothing can be learned
+        found[np.arange(len(labels)), labels] = 0
+        return found
+    labeller = fit_labeller(X, labels)
+    found[:, labeller.classes] = labeller.log_probabilities(X)
+    return found
+
+
 def complete_rows(bridge: Bridge, group: tuple[int, ...]) -> dict[int, Labels]:
     """Find the objects that are known, and not doubted, in all views of a group.
 
@@ -177,7 +234,7 @@ def _sources(
     found = []
     for i in group:
         deadline.check()
-        rows = _draw(np.arange(len(bridge.features[i])), rng)
+        rows = draw_rows(len(bridge.features[i]), n_clusters, rng)
         if len(rows) > n_clusters:
             spaces = view_spaces(view_features(views[i][rows]))
             labels = _partition(spaces, n_clusters, rng)
@@ -187,18 +244,12 @@ def _sources(
     complete = complete_rows(bridge, group)
     n_complete = len(complete[group[0]])
     if len(group) > 1 and n_complete >= ENOUGH_PER_CLUSTER * n_clusters:
-        drawn = _draw(np.arange(n_complete), rng)
+        drawn = draw_rows(n_complete, n_clusters, rng)
         complete = {i: rows[drawn] for i, rows in complete.items()}
         features = [view_features(views[i][rows]) for i, rows in complete.items()]
         labels = _partition(joint_spaces(features, ridge), n_clusters, rng)
         found.append(Source(complete, labels))
     return found
-
-
-def _draw(rows: Labels, rng: np.random.RandomState) -> Labels:
-    if len(rows) <= N_ROWS:
-        return rows
-    return np.sort(rng.choice(rows, N_ROWS, replace=False))
 
 
 def _partition(

@@ -30,7 +30,7 @@ from unaligned.savuc.recipes import (
     view_spaces,
 )
 
-__all__ = ["cluster_view", "fuse_views"]
+__all__ = ["cluster_view", "draw_rows", "fuse_views"]
 
 Array = NDArray[Any]
 Labels = NDArray[np.intp]
@@ -70,7 +70,7 @@ def cluster_view(
     n_clusters = min(n_clusters, n)
     if n_clusters <= 1:
         return np.zeros(n, dtype=np.intp), 0.0
-    drawn = _draw_rows(n, n_clusters, rng)
+    drawn = draw_rows(n, n_clusters, rng)
     features = view_features(X[drawn], most_neighbors(len(drawn), n_clusters))
     pool = make_partitions(view_spaces(features), n_clusters, rng, deadline)
     labels = pool[int(np.argmax(agreement(pool, n_clusters)))]
@@ -114,7 +114,7 @@ def fuse_views(
     n_clusters = min(n_clusters, n)
     if n_clusters <= 1:
         return np.zeros(n, dtype=np.intp)
-    drawn = _draw_rows(n, n_clusters, rng)
+    drawn = draw_rows(n, n_clusters, rng)
     most = most_neighbors(len(drawn), n_clusters)
     features = [
         view_features(X[at[drawn]], most) for X, at in zip(views, rows, strict=True)
@@ -195,7 +195,7 @@ def normalized_information(one: Labels, other: Labels, n_clusters: int) -> float
     return information(one, other, n_clusters) / largest if largest > 0 else 0.0
 
 
-def _draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
+def draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
     """Rows to work on: all, or a sample."""
     wanted = max(N_ROWS, ROWS_PER_CLUSTER * n_clusters)
     if n <= wanted:

@@ -85,8 +85,8 @@ class SAVuC(NewRowsOfViewsMixin, SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     single_view_labels_ : list of ndarray
         Clusters of each view from its own structure alone: what fusion has to beat.
     template_ : int
-        The view that the others were aligned to; where nothing corresponds, the one
-        whose own clusters are predicted best from it.
+        The view that the others were aligned to; where no rows are matched, the one
+        whose clusters are predicted best from it.
     alignment_ : Alignment
         Row correspondence, verdicts, trust, and known pairs that the data contradict.
     embedding_ : ndarray of shape (rows of the template, n_directions)

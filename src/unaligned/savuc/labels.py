@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 from unaligned.alignment import TRUSTED, Alignment
 from unaligned.deadline import NEVER, Deadline
 from unaligned.known_pairs import KnownPairs
+from unaligned.partitions.features import view_features
 from unaligned.partitions.labeller import fit_labeller
+from unaligned.partitions.scores import draw_halves, predictability
 from unaligned.savuc.align import only_known
 from unaligned.savuc.bridge import Bridge
 from unaligned.savuc.bridge_clusters import ENOUGH_PER_CLUSTER, cluster_linked
 from unaligned.savuc.bridge_partitions import common_names
 from unaligned.savuc.config import NORMAL, Settings
-from unaligned.savuc.consensus import cluster_view, fuse_views
+from unaligned.savuc.consensus import cluster_view, draw_rows, fuse_views
 from unaligned.views import Views
 
 __all__ = ["Labelled", "bridged_groups", "given_suspects", "label_views", "rename"]
@@ -86,7 +88,16 @@ def label_views(
             labels[i], quality[i] = cluster_alone(i)
     view_labels = [labels[i] for i in range(len(views))]
     for linked in bridged:
-        alignment = with_classes(alignment, views, pairs, bridge, linked)
+        if len(alignment.trusted()) == 1:
+            # Nothing is matched: the view that says most of the clusters is the best.
+            said = {
+                i: said_by(views.arrays[i], labels[i], n_clusters, seed) for i in linked
+            }
+            trust = alignment.trust.copy()
+            trust[alignment.template] = 0.0
+            best = max(linked, key=lambda i: said[i])
+            alignment = moved_to(best, trust, alignment, views, pairs)
+        alignment = with_classes(alignment, bridge, linked)
     if quality and len(alignment.trusted()) == 1:
         # Nothing corresponds: the clearest view is the template.
         best = max(quality, key=lambda i: quality[i])
@@ -110,19 +121,23 @@ def bridged_groups(
     ]
 
 
+def said_by(X: Any, labels: Labels, n_clusters: int, seed: int) -> float:
+    """How well the clusters of a view's rows are predicted from it (`predictability`).
+
+    Of a sample, where rows are many.
+    """
+    rng = np.random.RandomState(seed)
+    drawn = draw_rows(len(labels), n_clusters, rng)
+    if min(len(drawn), n_clusters) < 2:
+        return 0.0
+    half = draw_halves(len(drawn), rng)
+    return predictability(view_features(X[drawn]), labels[drawn], n_clusters, half)
+
+
 def with_classes(
-    alignment: Alignment,
-    views: Views,
-    pairs: KnownPairs,
-    bridge: Any,
-    group: tuple[int, ...],
+    alignment: Alignment, bridge: Any, group: tuple[int, ...]
 ) -> Alignment:
     """Add the verdicts of a bridge: classes correspond, so far as its links do."""
-    if len(alignment.trusted()) == 1 and alignment.template not in group:
-        # The template stood alone: one that others are linked with says more.
-        trust = alignment.trust.copy()
-        trust[alignment.template] = 0.0
-        alignment = moved_to(group[0], trust, alignment, views, pairs)
     if alignment.template not in group:
         return alignment
     verdict, basis = list(alignment.verdict), list(alignment.basis)
