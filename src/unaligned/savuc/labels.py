@@ -93,10 +93,8 @@ def label_views(
             said = {
                 i: said_by(views.arrays[i], labels[i], n_clusters, seed) for i in linked
             }
-            trust = alignment.trust.copy()
-            trust[alignment.template] = 0.0
             best = max(linked, key=lambda i: said[i])
-            alignment = moved_to(best, trust, alignment, views, pairs)
+            alignment = seen_from(best, alignment, views, pairs)
         alignment = with_classes(alignment, bridge, linked)
     if quality and len(alignment.trusted()) == 1:
         # Nothing corresponds: the clearest view is the template.
@@ -148,6 +146,15 @@ def with_classes(
             verdict[i] = "classes" if trust[i] >= TRUSTED else "none"
             basis[i] = "known pairs"
     return replace(alignment, verdict=verdict, basis=basis, trust=trust)
+
+
+def seen_from(
+    template: int, alignment: Alignment, views: Views, pairs: KnownPairs
+) -> Alignment:
+    """Give an alignment that matches no rows a template that known pairs link."""
+    trust = alignment.trust.copy()
+    trust[alignment.template] = 0.0
+    return moved_to(template, trust, alignment, views, pairs)
 
 
 def moved_to(

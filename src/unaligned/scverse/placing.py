@@ -15,7 +15,12 @@ from unaligned.savuc.bridge import Bridge, fit_bridge
 from unaligned.savuc.config import Settings, settings_of
 from unaligned.savuc.growth import Problem
 from unaligned.savuc.joint_space import joint_coordinates
-from unaligned.savuc.labels import bridged_groups, given_suspects, with_classes
+from unaligned.savuc.labels import (
+    bridged_groups,
+    given_suspects,
+    seen_from,
+    with_classes,
+)
 from unaligned.savuc.shared_space import find_space
 from unaligned.scverse.reading import Cells
 from unaligned.views import check_views
@@ -63,7 +68,9 @@ def place_cells(
         space, _ = find_space(geometries, alignment, matched, settings.ridge)
         places = {i: space.places[i].embed(views.arrays[i]) for i in matched}
     for group in bridged_groups(alignment, bridge):
-        alignment = with_classes(alignment, views, pairs, bridge, group)
+        if len(alignment.trusted()) == 1 and alignment.template not in group:
+            alignment = seen_from(group[0], alignment, views, pairs)
+        alignment = with_classes(alignment, bridge, group)
         joint = joint_coordinates(bridge) if bridge is not None else []
         sound = [i for i in group if alignment.verdict[i] != "none"]
         if len(sound) > 1:
