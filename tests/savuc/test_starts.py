@@ -26,9 +26,9 @@ def test_starts_are_of_the_families_that_views_allow():
     counts = []
     for few in (False, True):
         found = replace_few(few, lambda: find_starts(*views, QUICK, rng(), Cores()))
-        assert all(start.shape == (7, 6) for start in found)
-        counts.append(len(found))
-    assert counts[1] == counts[0] + QUICK.n_candidates
+        assert all(start.shape == (7, 6) for family in found for start in family)
+        counts.append([len(family) for family in found])
+    assert counts[1] == [*counts[0], QUICK.n_candidates]
 
 
 def replace_few(few, call):

@@ -116,22 +116,27 @@ class PairSearch:
     def best_matching(self, rng: np.random.RandomState) -> tuple[Fit, list[Array]]:
         """Cross-correlation of largest score that the starts lead to, and the others.
 
-        Every start takes one cycle; the best of them is refined. The others come best
-        first.
+        Every start takes one cycle; the best of each family is refined. The others come
+        best first.
         """
         rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
-        starts = find_starts(*self.views, self.settings, rng, self.cores)
+        families = find_starts(*self.views, self.settings, rng, self.cores)
         if rows.share < 1:
-            starts.append(rows.fixed)
+            families.append([rows.fixed])
 
         def settle(cross: Array, rng: np.random.RandomState) -> Fit:
             beside = self.beside(cross, rows, rng)
             settled = cycle(cross, beside, self.settings)
             return settled, score(settled, self.settings)
 
-        fits = self.cores.map(settle, starts, spawn(rng, len(starts)))
-        best, *others = sorted(fits, key=lambda fit: -fit[1])
-        return self.refine(best[0], rows, rng), [cross for cross, _ in others]
+        leading, others = [], []
+        for starts in families:
+            fits = self.cores.map(settle, starts, spawn(rng, len(starts)))
+            first, *rest = best_first(fits)
+            leading.append(self.refine(first[0], rows, rng))
+            others += rest
+        best, *rest = best_first(leading)
+        return best, [cross for cross, _ in rest + best_first(others)]
 
     def refine(self, cross: Array, rows: RowPair, rng: np.random.RandomState) -> Fit:
         """Refine on sampled rows, beside the partners that they have by now."""
@@ -234,6 +239,11 @@ class PairSearch:
             given, partners = self.known
             partner[given] = partners
         return partner
+
+
+def best_first(fits: list[Fit]) -> list[Fit]:
+    """Sort fits by their scores."""
+    return sorted(fits, key=lambda fit: -fit[1])
 
 
 def sample_rows(rows: RowPair, size: int, rng: np.random.RandomState) -> RowPair:

@@ -57,8 +57,8 @@ def find_starts(
     settings: Settings,
     rng: np.random.RandomState,
     cores: Cores,
-) -> list[Array]:
-    """Cross-correlations to start from, of all families that the views allow."""
+) -> list[list[Array]]:
+    """Cross-correlations to start from, by family, as far as the views allow."""
     families: list[Family] = [from_centres]
     if have_few_factors(one, other):
         families.append(from_extremes)
@@ -66,8 +66,7 @@ def find_starts(
     def start(family: Family, rng: np.random.RandomState) -> list[Array]:
         return family(one, other, settings, rng)
 
-    found = cores.map(start, families, spawn(rng, len(families)))
-    return [cross for crosses in found for cross in crosses]
+    return cores.map(start, families, spawn(rng, len(families)))
 
 
 def have_few_factors(one: SearchView, other: SearchView) -> bool:
