@@ -13,6 +13,7 @@ other matchings that the search found, the rivals, are refined and tested the sa
 and only what exceeds them counts.
 """
 
+from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,7 +73,7 @@ def excess_over(evidence: Evidence, rivals: list[Evidence]) -> float:
     0.12
     """
     differences = (
-        Evidence(evidence.mean - rival.mean, np.hypot(evidence.error, rival.error))
+        Evidence(evidence.mean - rival.mean, hypot(evidence.error, rival.error))
         for rival in rivals
     )
     return min(found.lower for found in (evidence, *differences))
