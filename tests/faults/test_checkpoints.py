@@ -139,9 +139,9 @@ def test_an_alignment_goes_on_to_the_same_answer(
     monkeypatch.setattr(recipes, "N_STARTS", 1)
     tried = []
 
-    def counted(state, candidate, *arguments, search=growth.search_step):
-        tried.append(candidate.views)
-        return search(state, candidate, *arguments)
+    def counted(state, pair, *arguments, search=growth.search_step):
+        tried.append(tuple(group.views for group in pair))
+        return search(state, pair, *arguments)
 
     monkeypatch.setattr(growth, "search_step", counted)
 
