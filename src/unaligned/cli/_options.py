@@ -11,8 +11,14 @@ from unaligned.preparation.options import CATEGORICAL, DATES, IMPUTE, TRANSFORM
 
 __all__ = [
     "BASELINES",
+    "DEBUG",
     "EFFORTS",
     "EXIT_CODES",
+    "FORCE",
+    "OUTPUT",
+    "QUIET",
+    "SEED",
+    "SUMMARY_AS_JSON",
     "FileType",
     "NamedFile",
     "column_of",
@@ -81,6 +87,35 @@ class FileType(click.Path):
         return NamedFile(Path(str(super().convert(value, param, ctx))))
 
 
+# Options of several commands.
+OUTPUT = click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder for the results: a new or an empty one.",
+)
+SEED = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="The same seed gives the same results.",
+)
+FORCE = click.option(
+    "--force", is_flag=True, help="Replace earlier results in the folder."
+)
+QUIET = click.option(
+    "--quiet", "-q", is_flag=True, help="Print nothing but complaints."
+)
+SUMMARY_AS_JSON = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the summary as one JSON object, and nothing else, to stdout.",
+)
+DEBUG = click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+
 PREPARATION: list[Callable[..., Any]] = [
     click.option(
         "--impute",
@@ -138,13 +173,7 @@ OPTIONS: list[Callable[..., Any]] = [
         required=True,
         type=FileType(),
     ),
-    click.option(
-        "--output",
-        "-o",
-        required=True,
-        type=click.Path(path_type=Path),
-        help="Folder for the results: a new or an empty one.",
-    ),
+    OUTPUT,
     click.option(
         "--effort",
         type=click.Choice([*EFFORTS]),
@@ -193,29 +222,16 @@ OPTIONS: list[Callable[..., Any]] = [
         "--delimiter",
         help="What stands between the fields of tables of text. Default: find out.",
     ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0, 2**32 - 1),
-        default=0,
-        show_default=True,
-        help="The same seed gives the same results.",
-    ),
+    SEED,
     click.option(
         "--report/--no-report",
         default=None,
         help="Whether to write report.html. Default: if jinja2 is installed.",
     ),
-    click.option(
-        "--force", is_flag=True, help="Replace earlier results in the folder."
-    ),
-    click.option("--quiet", "-q", is_flag=True, help="Print nothing but complaints."),
-    click.option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        help="Print the summary as one JSON object, and nothing else, to stdout.",
-    ),
-    click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+    FORCE,
+    QUIET,
+    SUMMARY_AS_JSON,
+    DEBUG,
 ]
 
 

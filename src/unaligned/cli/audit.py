@@ -4,7 +4,14 @@ from typing import Any
 
 import click
 
-from unaligned.cli._options import EFFORTS, EXIT_CODES, FileType, NamedFile
+from unaligned.cli._options import (
+    DEBUG,
+    EFFORTS,
+    EXIT_CODES,
+    SEED,
+    FileType,
+    NamedFile,
+)
 
 __all__ = ["audit"]
 
@@ -34,20 +41,14 @@ __all__ = ["audit"]
     show_default=True,
     help="How hard the attacker searches.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    help="The same seed gives the same results.",
-)
+@SEED
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
     help="Print everything as one JSON object, and nothing else, to stdout.",
 )
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@DEBUG
 def audit(
     original: NamedFile,
     released: NamedFile,

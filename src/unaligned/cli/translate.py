@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unaligned.cli._options import EFFORTS, EXIT_CODES, FileType, NamedFile
+from unaligned.cli._options import (
+    DEBUG,
+    EFFORTS,
+    EXIT_CODES,
+    FORCE,
+    OUTPUT,
+    QUIET,
+    SEED,
+    SUMMARY_AS_JSON,
+    FileType,
+    NamedFile,
+)
 
 if TYPE_CHECKING:
     from unaligned.datasets import FileViews
@@ -25,13 +36,7 @@ NEIGHBOURS, VECTORS = "neighbours.csv", "translated.npy"
     type=FileType(),
     help="File with new vectors of the first space. Default: those of the first file.",
 )
-@click.option(
-    "--output",
-    "-o",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Folder for the results: a new or an empty one.",
-)
+@OUTPUT
 @click.option(
     "--neighbours",
     "-n",
@@ -63,22 +68,11 @@ NEIGHBOURS, VECTORS = "neighbours.csv", "translated.npy"
 @click.option(
     "--match-ids", is_flag=True, help="Equal ids in both files mean the same object."
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    help="The same seed gives the same results.",
-)
-@click.option("--force", is_flag=True, help="Replace earlier results in the folder.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but complaints.")
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print the summary as one JSON object, and nothing else, to stdout.",
-)
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@SEED
+@FORCE
+@QUIET
+@SUMMARY_AS_JSON
+@DEBUG
 def translate(
     one: NamedFile,
     other: NamedFile,
