@@ -145,6 +145,19 @@ def test_centres_sum_up_all_rows(view):
     np.testing.assert_allclose(found.distances, found.distances.T, atol=1e-4)
 
 
+def test_all_rows_place_the_centres_and_those_of_the_sketch_measure_them():
+    X = rng().normal(size=(400, 6))
+    settings = replace(QUICK, n_sketched=50, n_centres=8)
+    view = search_view(X, settings)
+    assert len(view.sketch.rows) == 50
+    found = centres(view.geometry, view.whitened, view.sketch, settings, rng())
+    masses = np.asarray(found.masses) * 400
+    np.testing.assert_allclose(masses, masses.round(), atol=1e-3)
+    overall = found.masses @ found.means
+    np.testing.assert_allclose(overall, view.whitened.mean(axis=0), atol=1e-4)
+    assert found.distances.shape == (len(masses), len(masses))
+
+
 def test_another_random_state_gives_other_centres(view):
     parts = view.geometry, view.whitened, view.sketch, QUICK
     one, again, other = (centres(*parts, rng(seed)) for seed in (0, 0, 1))

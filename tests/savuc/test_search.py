@@ -203,19 +203,35 @@ def test_samples_meet_their_partners():
     X, Y, order = shuffled_pair(600)
     views = search_view(X), search_view(Y)
     one, other = (view.whitened for view in views)
-    search = PairSearch(*views, QUICK, Cores())
-    rows = sample_rows(search.all_rows, 100, rng())
-    beside = search.beside(true_cross(one, other, order), rows, rng())
-    assert len(beside.one) == len(beside.other) == 100
+    search = PairSearch(*views, replace(QUICK, n_refined=100), Cores())
+    truth = true_cross(one, other, order)
+    drawn = search.draw_rows(truth, rng())
+    assert len(drawn.one) == len(drawn.other) == 100
     # Rows of the second view are told by their values.
     place = {row.tobytes(): order[j] for j, row in enumerate(other)}
-    objects = {place[row.tobytes()] for row in beside.other}
+    objects = {place[row.tobytes()] for row in drawn.other}
     assert len(objects) == 100
-    sampled = {i for i in range(600) if (one[i] == rows.one).all(axis=1).any()}
+    sampled = {i for i in range(600) if (one[i] == drawn.one).all(axis=1).any()}
     assert len(objects & sampled) > 60
-    assert search.beside(true_cross(one, other, order), search.all_rows, rng()) is (
-        search.all_rows
+    whole = PairSearch(*views, replace(QUICK, n_refined=400), Cores())
+    rows = whole.draw_rows(truth, rng())
+    np.testing.assert_array_equal(rows.one, one)
+    np.testing.assert_array_equal(rows.other, other)
+
+
+def test_every_cycle_has_rows_of_its_own(monkeypatch):
+    X, Y, order = shuffled_pair(600)
+    views = search_view(X), search_view(Y)
+    drawn = []
+    search = PairSearch(*views, replace(QUICK, n_refined=100), Cores())
+    draw_rows = search.draw_rows
+    monkeypatch.setattr(
+        search, "draw_rows", lambda *args: drawn.append(draw_rows(*args)) or drawn[-1]
     )
+    truth = true_cross(*(view.whitened for view in views), order)
+    search.refine(truth, rng())
+    assert len(drawn) > 2
+    assert len({rows.one.tobytes() for rows in drawn}) == len(drawn)
 
 
 def test_a_search_on_samples_finds_the_same():
@@ -308,7 +324,7 @@ def test_a_matching_that_is_there_is_refined():
     moved = np.where(np.arange(200) < 100, order, rng().permutation(order))
     half = one.whitened[moved].T @ other.whitened / 200
     search = PairSearch(one, other, QUICK, Cores())
-    cross, value = search.refine(half, search.all_rows, rng())
+    cross, value = search.refine(half, rng())
     assert value >= score(half, QUICK)
     assert agreement(cross, truth) > max(0.95, agreement(half, truth))
 

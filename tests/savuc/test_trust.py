@@ -180,13 +180,13 @@ def test_too_few_mutual_pairs_have_no_gains():
     assert tested.size == gains.size == 0
 
 
-def test_every_split_is_used_both_ways(maps):
+def test_every_part_of_a_split_judges(maps):
     one, other = maps
     cross = one.T @ other / 300
     settings = replace(QUICK, n_splits=3)
     rng = np.random.RandomState(0)
     found = module.tested_gains(cross, one, other, 200, settings, rng)
-    assert len(found) == 6
+    assert len(found) == 9
     for tested, gain in found:
         assert len(tested) == len(gain) <= 200
         assert gain.mean() > 0.05

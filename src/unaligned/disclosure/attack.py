@@ -13,7 +13,7 @@ from unaligned.kernels.devices import Cores
 from unaligned.savuc.assign import match_rows
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import read_geometry
-from unaligned.savuc.search import PairSearch, sample_rows, search_pair
+from unaligned.savuc.search import PairSearch, search_pair
 from unaligned.savuc.starts import SearchView, prepare_view
 
 __all__ = ["Attack", "Matches", "prepare_attack"]
@@ -56,8 +56,7 @@ class Attack(NamedTuple):
         cores = Cores()
         with cores.busy():
             search = PairSearch(*self.views, self.settings, cores)
-            rows = sample_rows(search.all_rows, self.settings.n_refined, rng)
-            return self._matches(search.refine(start, rows, rng)[0])
+            return self._matches(search.refine(start, rng)[0])
 
     def _matches(self, cross: Array) -> Matches:
         one, other = (view.whitened for view in self.views)

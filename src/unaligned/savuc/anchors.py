@@ -103,20 +103,39 @@ def centres(
     settings: Settings,
     rng: np.random.RandomState,
 ) -> Anchors:
-    """Sum up the sampled rows by k-means; another random state gives other anchors."""
-    points = geometry.points[sketch.rows, : settings.n_leading]
-    n_distinct = len(np.unique(points, axis=0))
-    n_centres = min(max(2, min(settings.n_centres, len(points) // 5)), n_distinct)
+    """Sum up rows by k-means; another random state gives other anchors.
+
+    Many rows place the centres, so that those of two views fit together though the
+    sketches share few objects. The rows of the sketch give their distances.
+    """
+    n = len(whitened)
+    clustered = sketch.rows
+    if n > len(clustered):
+        clustered = rng.permutation(n)[: settings.n_clustered]
+    points = geometry.points[:, : settings.n_leading]
+    n_distinct = len(np.unique(points[clustered], axis=0))
+    n_centres = min(max(2, min(settings.n_centres, len(clustered) // 5)), n_distinct)
     seed = rng.randint(2**31 - 1)
     kmeans = KMeans(n_centres, n_init=1, max_iter=30, random_state=seed)
-    owner = np.unique(kmeans.fit_predict(points), return_inverse=True)[1]
-    sizes = np.bincount(owner).astype(np.float32)
-    averaging = np.zeros((len(points), len(sizes)), dtype=np.float32)
-    averaging[np.arange(len(points)), owner] = 1 / sizes[owner]
-    distances = averaging.T @ sketch.distances @ averaging
+    owner = kmeans.fit_predict(points[clustered])
+    sketched = kmeans.predict(points[sketch.rows])
+    there = np.unique(sketched)  # others have no distances
+    averaging, sketch_averaging = (
+        averages(labels, n_centres)[:, there] for labels in (owner, sketched)
+    )
+    distances = sketch_averaging.T @ sketch.distances @ sketch_averaging
+    sizes = np.bincount(owner, minlength=n_centres)[there].astype(np.float32)
     return Anchors(
         distances / (distances.mean() or 1.0),
         sizes / sizes.sum(),
-        averaging.T @ whitened[sketch.rows],
-        averaging.T @ sketch.signatures,
+        averaging.T @ whitened[clustered],
+        sketch_averaging.T @ sketch.signatures,
     )
+
+
+def averages(labels: Indices, n_clusters: int) -> Array:
+    """Matrix whose transpose averages rows by cluster: 1 / size at the members."""
+    sizes = np.bincount(labels, minlength=n_clusters)
+    averaging = np.zeros((len(labels), n_clusters), dtype=np.float32)
+    averaging[np.arange(len(labels)), labels] = 1 / sizes[labels]
+    return averaging

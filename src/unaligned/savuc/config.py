@@ -43,6 +43,8 @@ class Settings:
     # What the search knows of a view
     n_sketched: int = 1000
     """Rows between which distances are computed. Cost."""
+    n_clustered: int = 10_000
+    """Rows that place the centres of k-means. Cost."""
     n_neighbors: int = 15
     """Neighbours in the graph whose hops are distances. Custom."""
     n_quantiles: int = 32
@@ -79,9 +81,9 @@ class Settings:
     """Matched rows that the test looks at. Cost."""
     n_folds: int = 5
     """Folds of held-out rows. Custom."""
-    n_splits: int = 16
-    """Random splits of the directions, each used both ways. Cost."""
-    n_rows_each: int = 8
+    n_splits: int = 10
+    """Random splits of the directions in three parts, each of which judges. Cost."""
+    n_rows_each: int = 4
     """Rows of a view per candidate of a held-out row, at most. Calibrated."""
     n_runners_up: int = 5
     """Candidates that a partner is compared with. Early."""
@@ -89,9 +91,9 @@ class Settings:
     """Other matchings that must not be as good. Cost."""
     n_rival_rows: int = 2000
     """Rows of all rivals together, where rows are few and rivals cheap. Cost."""
-    turning_point: float = 0.06
+    turning_point: float = 0.04
     """Excess evidence at which a matching is as likely right as wrong. Calibrated."""
-    sharpness: float = 0.01
+    sharpness: float = 0.006
     """Change of the excess that changes the odds of trust by e. Calibrated."""
 
     # Matching of all rows

@@ -17,7 +17,7 @@ from unaligned.savuc.assign import Matching, match_rows
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.refine import Known
-from unaligned.savuc.search import PairFit, PairSearch, sample_rows
+from unaligned.savuc.search import PairFit, PairSearch
 from unaligned.savuc.starts import SearchView, prepare_view
 
 __all__ = [
@@ -267,6 +267,5 @@ def match_again(
     cross = products / len(matched)
     search = PairSearch(one, other, settings, cores, known)
     if len(search.all_rows.one) and len(search.all_rows.other):
-        rows = sample_rows(search.all_rows, settings.n_refined, rng)
-        cross, _ = search.refine(cross, rows, rng)
+        cross, _ = search.refine(cross, rng)
     return match_rows(cross, one.whitened, other.whitened, settings, known)

@@ -31,7 +31,7 @@ from unaligned.savuc.trust import (
     trust_in,
 )
 
-__all__ = ["PairFit", "PairSearch", "sample_rows", "search_pair"]
+__all__ = ["PairFit", "PairSearch", "search_pair"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -119,38 +119,38 @@ class PairSearch:
         Every start takes one cycle; the best of each family is refined. The others come
         best first.
         """
-        rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
         families = find_starts(*self.views, self.settings, rng, self.cores)
-        if rows.share < 1:
-            families.append([rows.fixed])
+        if self.all_rows.share < 1:
+            families.append([self.all_rows.fixed])
 
         def settle(cross: Array, rng: np.random.RandomState) -> Fit:
-            beside = self.beside(cross, rows, rng)
-            settled = cycle(cross, beside, self.settings)
+            settled = cycle(cross, self.draw_rows(cross, rng), self.settings)
             return settled, score(settled, self.settings)
 
         leading, others = [], []
         for starts in families:
             fits = self.cores.map(settle, starts, spawn(rng, len(starts)))
             first, *rest = best_first(fits)
-            leading.append(self.refine(first[0], rows, rng))
+            leading.append(self.refine(first[0], rng))
             others += rest
         best, *rest = best_first(leading)
         return best, [cross for cross, _ in rest + best_first(others)]
 
-    def refine(self, cross: Array, rows: RowPair, rng: np.random.RandomState) -> Fit:
-        """Refine on sampled rows, beside the partners that they have by now."""
+    def refine(self, cross: Array, rng: np.random.RandomState) -> Fit:
+        """Refine on rows that are drawn anew for every cycle.
+
+        A cycle fits the noise of its rows; on other rows, that part does not persist.
+        """
         return refine(
-            cross, lambda reached: self.beside(reached, rows, rng), self.settings
+            cross, lambda reached: self.draw_rows(reached, rng), self.settings
         )
 
-    def beside(
-        self, cross: Array, rows: RowPair, rng: np.random.RandomState
-    ) -> RowPair:
-        """Exchange the sample of the second view for its rows nearest to the first's.
+    def draw_rows(self, cross: Array, rng: np.random.RandomState) -> RowPair:
+        """Rows for a cycle: all, or a sample of the first view and rows nearest to it.
 
-        Two samples drawn apart share few objects, and refinement on them stalls.
+        Two samples drawn apart would share few objects.
         """
+        rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
         if len(rows.other) == len(self.all_rows.other):
             return rows
         return rows._replace(other=self.all_rows.other[self.nearest(cross, rows, rng)])
@@ -202,12 +202,12 @@ class PairSearch:
 
         One that comes to the matching that is tested is no rival of it.
         """
-        rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
         if start is None:
+            rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
             n = min(len(rows.one), len(rows.other))
             one, other = (side[rng.permutation(len(side))[:n]] for side in rows[:2])
             start = cycle(one.T @ other / n, rows, self.settings)
-        rival, _ = self.refine(start, rows, rng)
+        rival, _ = self.refine(start, rng)
         if agreement(rival, cross) > SAME:
             return None
         partner = self.matching(rival, rng, with_known=False)

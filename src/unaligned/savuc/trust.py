@@ -2,10 +2,10 @@
 
 Refinement raises the score of any matching, right or wrong, so the score tells little.
 The test holds out rows and directions. Canonical directions are learned again without
-the held-out rows; along one half of them, a held-out row finds its partner among the
-held-out rows of the other view, and others where rows are many; the other half tells
+the held-out rows; along two thirds of them, a held-out row finds its partner among the
+held-out rows of the other view, and others where rows are many; the last third tells
 whether the partner is more alike than the runners-up, beyond what their closeness in
-the first half explains. A partner of the same object is. A row that merely lies at the
+the other two explains. A partner of the same object is. A row that merely lies at the
 same place of a similar shape is not.
 
 Wrong matchings with some evidence exist where views are symmetric or rows are few. So
@@ -40,7 +40,8 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
 N_ERRORS = 2  # standard errors below the mean: a lower bound of about 97.5 %
-FEWEST_DIRECTIONS = 4  # two that find a partner, two that judge it
+FEWEST_DIRECTIONS = 4  # two or three that find a partner, others that judge it
+N_PARTS = 3  # parts of the directions, each of which judges what the others find
 N_FORGETTING = 6  # steps at the highest temperature before directions are tested
 FEWEST_TESTED = 3  # mutual best pairs that a mean and a slope are taken of
 SAME = 0.5  # cosine of cross-correlations from which two matchings are one
@@ -193,17 +194,18 @@ def tested_gains(
 
     The first ``n_tested`` rows are tested; the others take part as candidates.
 
-    Of every two consecutive canonical directions one goes to the half that finds
-    partners, the other to the half that judges them.
+    Of every three consecutive canonical directions, two go to those that find partners,
+    one to those that judge them, each in turn.
     """
     to_one, to_other, correlations = directions_of(cross, settings.schedule[-1][0])
     A, B = one @ (to_one * correlations), other @ (to_other * correlations)
     r = len(correlations)
     found = []
     for _ in range(settings.n_splits):
-        first = rng.randint(2, size=(r + 1) // 2)
-        half = np.column_stack([first, 1 - first]).ravel()[:r].astype(bool)
-        for finding in (half, ~half):
+        shifts = rng.randint(N_PARTS, size=r // N_PARTS + 1)
+        part = (np.arange(r) + np.repeat(shifts, N_PARTS)[:r]) % N_PARTS
+        for judging in range(N_PARTS):
+            finding = part != judging
             if 0 < finding.sum() < r:
                 gains = gains_of_split(A, B, finding, n_tested, settings.n_runners_up)
                 found.append(gains)
