@@ -19,7 +19,6 @@ from unaligned.savuc.bridge import fit_bridge
 from unaligned.savuc.bridge_clusters import (
     cluster_linked,
     complete_rows,
-    consensus_rows,
     label_by_views,
 )
 from unaligned.savuc.bridge_partitions import (
@@ -462,24 +461,6 @@ def test_more_rows_than_are_partitioned(monkeypatch):
     monkeypatch.setattr(bridge_partitions, "N_LEARNED", 40)
     labels = cluster_linked(bridge, Xs, 3, rng())
     assert clustering_accuracy(np.tile(y, 2), np.concatenate(labels)) > 0.95
-
-
-def test_consensus_is_that_of_most_partitions():
-    one = np.repeat([0, 1, 2], 20)
-    other = np.tile([0, 1, 2], 20)
-    rows = consensus_rows(np.column_stack([one, 2 - one, one, other]), 3)
-    assert clustering_accuracy(one, kmeans(rows, 3, rng(), 5)) == 1
-
-
-def test_consensus_is_the_singular_vectors_of_memberships():
-    partitions = [rng(s).randint(k, size=50) for s, k in enumerate((3, 4, 5))]
-    H = np.hstack(
-        [np.eye(p.max() + 1)[p] / np.sqrt(np.bincount(p)) for p in partitions]
-    )
-    left, s, _ = np.linalg.svd(H, full_matrices=False)
-    expected = unit_rows(left[:, :3] * s[:3])
-    found = consensus_rows(np.column_stack(partitions), 3)
-    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
 
 
 def test_rows_are_labelled_by_all_views_that_know_them():
