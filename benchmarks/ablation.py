@@ -19,6 +19,9 @@ from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
+from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks.fusions import ORACLE, compare_fusions
 from benchmarks.pools import FUSED, fused_pool
@@ -31,9 +34,7 @@ from unaligned.savuc.consensus import (
     N_BEST,
     consensus,
     consensus_rows,
-    cut_tree,
     joint_score,
-    memberships,
 )
 from unaligned.savuc.recipes import N_STARTS, RECIPES
 
@@ -60,10 +61,6 @@ def ablate_fusion(case):
     def fuse(partitions):
         return accuracy(consensus(partitions, k, np.random.RandomState(case.seed)))
 
-    def cluster(points):
-        rng = np.random.RandomState(case.seed)
-        return accuracy(kmeans(points, k, rng, N_STARTS))
-
     def without(part):
         return fuse(best([name for name in names if part not in name]))
 
@@ -80,9 +77,21 @@ def ablate_fusion(case):
         for number in (N_BEST // 2, 2 * N_BEST)
     }
     found["all partitions, no score"] = fuse(best(names, len(names)))
-    found["tree alone"] = accuracy(cut_tree(top, k))
-    found["k-means alone"] = cluster(consensus_rows(top, k))
-    found["k-means of memberships alone"] = cluster(memberships(top).toarray())
+    members = np.hstack([np.eye(k)[labels] for labels in top.T])
+    apart = pdist(members, "sqeuclidean")
+    tree = fcluster(linkage(apart, "average"), k, "maxclust")
+    found["average linkage by shared clusters"] = accuracy(tree)
+    by_kmeans = kmeans(members, k, np.random.RandomState(case.seed), N_STARTS)
+    found["k-means of memberships"] = accuracy(by_kmeans)
+    embedded = consensus_rows(top, k)
+    cut = fcluster(linkage(embedded, "ward"), k, "maxclust")
+    found["Ward's tree of the embedding"] = accuracy(cut)
+    agreed = [
+        np.mean([normalized_mutual_info_score(labels, p) for p in top.T])
+        for labels in (tree, by_kmeans)
+    ]
+    better = (tree, by_kmeans)[int(np.argmax(agreed))]
+    found["before: linkage or k-means of memberships"] = accuracy(better)
     found["no consensus: largest score"] = accuracy(top[:, 0])
     found["no consensus: agrees most"] = accuracy(top[:, int(np.argmax(shared))])
     found["random partition"] = np.mean([*pool.accuracy.values()])

@@ -1,5 +1,7 @@
 """The bridge between views of which some pairs are known."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -23,6 +25,7 @@ from unaligned.savuc.bridge_clusters import (
 )
 from unaligned.savuc.bridge_partitions import (
     Carried,
+    common_names,
     information_beyond_chance,
     name_in_common,
 )
@@ -494,6 +497,24 @@ def test_a_row_alone_keeps_its_label():
     bridge, _ = bridge_of([Xs[0], Xs[1][:1]], None)
     labels = [np.zeros(30, dtype=np.intp), np.array([2])]
     assert label_by_views(bridge, [Xs[0], Xs[1][:1]], (0, 1), labels, 3)[1] == [2]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_names_beyond_chance_agree_most_beyond_chance(seed):
+    labels, told = rng(seed).choice(3, size=(2, 12), p=[0.6, 0.3, 0.1])
+
+    def beyond(names):
+        renamed = np.array(names)[labels]
+        chance = sum(np.mean(renamed == c) * np.mean(told == c) for c in range(3))
+        return np.mean(renamed == told) - chance
+
+    found = common_names(labels, told, 3, beyond_chance=True)
+    assert beyond(found) == pytest.approx(max(map(beyond, permutations(range(3)))))
+
+
+def test_pairs_of_one_class_name_clusters_by_their_number():
+    ones = np.zeros(5, dtype=int)
+    assert common_names(ones, ones + 1, 2, beyond_chance=True).tolist() == [1, 0]
 
 
 def test_own_partitions_get_the_names_of_known_partners():

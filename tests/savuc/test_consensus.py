@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import pdist
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score
 
 from unaligned.deadline import Deadline
 from unaligned.kernels.scaling import unit_rows
@@ -18,10 +16,8 @@ from unaligned.savuc.consensus import (
     cluster_view,
     consensus,
     consensus_rows,
-    cut_tree,
     fuse_views,
     joint_score,
-    normalized_information,
 )
 from unaligned.savuc.recipes import joint_spaces
 
@@ -64,7 +60,7 @@ def test_views_that_complement_each_other_are_better_together():
     Xs, y = complementary()
     together = clustering_accuracy(y, fuse_views(Xs, 4, rng()))
     alone = [clustering_accuracy(y, cluster_view(X, 4, rng())[0]) for X in Xs]
-    assert together > 0.9  # over draws of the data 0.92 to 0.99
+    assert together > 0.95
     assert max(alone) < 0.75
 
 
@@ -122,13 +118,6 @@ def test_agreement_is_the_mean_information_with_the_others():
     np.testing.assert_allclose(agreement(pool, 4), expected)
 
 
-def test_normalized_information_is_scikit_learns():
-    one, other = rng().randint(4, size=(2, 60))
-    expected = normalized_mutual_info_score(one, other, average_method="geometric")
-    assert normalized_information(one, other, 4) == pytest.approx(expected)
-    assert normalized_information(one, np.zeros(60, dtype=int), 4) == 0
-
-
 def shuffled_consensus(partitions, n_clusters):
     """Consensus of partitions whose rows come in another order."""
     order = rng().permutation(len(partitions[0]))
@@ -183,15 +172,6 @@ def test_consensus_is_the_singular_vectors_of_memberships():
     expected = unit_rows(left[:, :3] * s[:3])
     found = consensus_rows(np.column_stack(partitions), 3)
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
-
-
-def test_the_tree_is_average_linkage():
-    draw, y = rng(), np.repeat([0, 1, 2, 3], [5, 10, 15, 30])
-    noise = draw.randint(4, size=(60, 20))  # few ties: which of two goes first is open
-    partitions = np.where(draw.uniform(size=(60, 20)) < 0.4, noise, y[:, None])
-    apart = pdist(partitions, lambda one, other: np.mean(one != other))
-    expected = fcluster(linkage(apart, "average"), 4, "maxclust")
-    assert adjusted_rand_score(expected, cut_tree(partitions, 4)) == 1
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from scipy.sparse.csgraph import connected_components
 
 from unaligned.deadline import NEVER, Deadline
 from unaligned.partitions.features import view_features
-from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import SMOOTHING, fit_labeller
 from unaligned.savuc.bridge import Bridge
 from unaligned.savuc.bridge_partitions import (
@@ -34,7 +33,7 @@ from unaligned.savuc.bridge_partitions import (
     name_in_common,
 )
 from unaligned.savuc.config import NORMAL, Settings
-from unaligned.savuc.consensus import N_BEST, consensus_rows, draw_rows
+from unaligned.savuc.consensus import N_BEST, consensus, draw_rows
 from unaligned.savuc.recipes import Space, joint_spaces, make_partitions, view_spaces
 
 __all__ = [
@@ -47,7 +46,6 @@ Array = NDArray[Any]
 Labels = NDArray[np.intp]
 
 ENOUGH_PER_CLUSTER = 10  # rows known or matched in all views, to cluster them together
-N_STARTS = 10  # of the last k-means: custom
 
 
 def cluster_linked(
@@ -96,7 +94,7 @@ def cluster_linked(
             if named:
                 sides = ({i: labels[i] for i in side} for side in (named, part))
                 told, known = known_labels(bridge, *sides)
-                names = common_names(known, told, n_clusters)
+                names = common_names(known, told, n_clusters, beyond_chance=True)
                 for i in part:
                     labels[i] = names[labels[i]]
             named += part
@@ -140,8 +138,7 @@ def _cluster_part(
         # A geometric mean: one view alone cannot make a partition good.
         scores.append(np.log(quality).mean(axis=0))
     best = np.argsort(np.concatenate(scores))[-N_BEST:]
-    embedded = consensus_rows(np.hstack(partitions)[:, best], n_clusters)
-    labels = kmeans(embedded, min(n_clusters, len(embedded)), rng, N_STARTS)
+    labels = consensus(np.hstack(partitions)[:, best], n_clusters, rng)
     ends = np.cumsum([len(bridge.features[i]) for i in part])[:-1]
     return np.split(labels, ends)
 

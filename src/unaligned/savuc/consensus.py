@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 from threadpoolctl import threadpool_limits
 
 from unaligned.deadline import NEVER, Deadline
@@ -27,7 +25,6 @@ from unaligned.partitions.scores import draw_halves, information, predictability
 from unaligned.savuc.config import NORMAL, Settings
 from unaligned.savuc.geometry import leading_vectors
 from unaligned.savuc.recipes import (
-    N_STARTS,
     joint_spaces,
     make_partitions,
     view_spaces,
@@ -40,6 +37,7 @@ Labels = NDArray[np.intp]
 
 N_ROWS = 2500  # partitions are made of as many rows, and extended to the others
 ROWS_PER_CLUSTER = 10  # or of more, with many clusters
+N_STARTS = 10  # of the last k-means: custom
 N_BEST = 15  # partitions that make the consensus; from 10 to 20 it hardly matters
 
 
@@ -162,13 +160,7 @@ def joint_score(
 def consensus(
     partitions: Labels, n_clusters: int, rng: np.random.RandomState
 ) -> Labels:
-    """Of two partitions of the rows by their clusters, the one that agrees better.
-
-    Rows are clustered by the clusters that they are in: by average linkage, which has
-    no taste for clusters of equal size but may cut off a few odd rows, and by k-means
-    of `consensus_rows`, where it is the other way round. Strehl and Ghosh (2002) choose
-    between consensus functions in the same way, by the mean normalised information with
-    the partitions.
+    """Cluster rows by the clusters that they are in: k-means of `consensus_rows`.
 
     Parameters
     ----------
@@ -183,35 +175,7 @@ def consensus(
     """
     n_clusters = min(n_clusters, len(partitions))
     embedded = consensus_rows(partitions, n_clusters)
-    candidates = (
-        cut_tree(partitions, n_clusters),
-        kmeans(embedded, n_clusters, rng, N_STARTS),
-    )
-    n_names = int(partitions.max()) + 1
-    agreed = [
-        np.mean([normalized_information(found, p, n_names) for p in partitions.T])
-        for found in candidates
-    ]
-    return candidates[int(np.argmax(agreed))]
-
-
-def memberships(partitions: Labels) -> Any:
-    """Which rows are in which clusters: ones in a CSR array, (n, clusters of all)."""
-    n, m = partitions.shape
-    n_names = int(partitions.max()) + 1
-    columns = partitions + n_names * np.arange(m)
-    starts = np.arange(0, n * m + 1, m)
-    ones = np.ones(n * m, dtype=np.float32)
-    return sparse.csr_array((ones, columns.ravel(), starts), shape=(n, n_names * m))
-
-
-def cut_tree(partitions: Labels, n_clusters: int) -> Labels:
-    """Average linkage of rows by the share of partitions that separate them."""
-    members = memberships(partitions)
-    together = (members @ members.T).toarray() / partitions.shape[1]
-    np.fill_diagonal(together, 1)
-    tree = linkage(squareform(np.maximum(1 - together, 0), checks=False), "average")
-    return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, dtype=np.intp)
+    return kmeans(embedded, n_clusters, rng, N_STARTS)
 
 
 def consensus_rows(partitions: Labels, n_clusters: int) -> Array:
@@ -236,18 +200,14 @@ def consensus_rows(partitions: Labels, n_clusters: int) -> Array:
     >>> (rows @ rows.T).round(1)[0]
     array([1. , 1. , 0.2, 0.2])
     """
-    members = memberships(partitions).astype(np.float64)
-    sizes = np.maximum(members.sum(axis=0), 1)
-    H = members @ sparse.diags_array(1 / np.sqrt(sizes))
+    n = len(partitions)
+    blocks = []
+    for labels in partitions.T:
+        entries = 1 / np.sqrt(np.bincount(labels)[labels])
+        blocks.append(sparse.csr_array((entries, (np.arange(n), labels))))
+    H = sparse.hstack(blocks, format="csr")
     vectors = leading_vectors((H.T @ H).toarray(), min(n_clusters, H.shape[1]))
     return unit_rows(H @ vectors)
-
-
-def normalized_information(one: Labels, other: Labels, n_clusters: int) -> float:
-    """Mutual information over the geometric mean of the entropies; 0 if one is 0."""
-    entropies = [information(labels, labels, n_clusters) for labels in (one, other)]
-    largest = np.sqrt(entropies[0] * entropies[1])
-    return information(one, other, n_clusters) / largest if largest > 0 else 0.0
 
 
 def draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
