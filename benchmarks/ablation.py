@@ -7,6 +7,9 @@ percentages by variant, and their CPU seconds where each is a run of its own:
 
 - ``fusion``: accuracy of the partition of views whose rows are in their true pairs,
   from pools that `benchmarks.pools` keeps;
+- ``candidates``: the same against other ways to fuse views (`benchmarks.fusions`), and
+  against the best view that labels pick; the candidate that is best on all other
+  datasets is scored on each;
 - ``search``: rows with the right partner (`benchmarks.search_parts`).
 """
 
@@ -16,25 +19,33 @@ from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
+from sklearn.metrics import normalized_mutual_info_score
 
+from benchmarks.fusions import ORACLE, compare_fusions
 from benchmarks.pools import FUSED, fused_pool
 from benchmarks.search_parts import MATCHED, ablate_search
 from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.scores import draw_halves, information
-from unaligned.savuc.consensus import N_BEST, consensus, cut_tree, joint_score
+from unaligned.savuc.consensus import (
+    N_BEST,
+    consensus,
+    consensus_rows,
+    joint_score,
+)
 from unaligned.savuc.recipes import N_STARTS, RECIPES
 
 RESULTS = Path(__file__).parent / "results" / "ablation.jsonl"
-ORACLE = "oracle: best partition"
 
 
 def ablate_fusion(case):
     """Accuracy of the fused partition with parts of the pool or of the rule changed."""
     pool = fused_pool(case)
     k, names = pool.n_clusters, [*pool.partitions]
-    half = draw_halves(len(pool.classes), np.random.RandomState(0))
+    half = draw_halves(len(pool.classes), np.random.RandomState(case.seed))
     scores = {
         name: joint_score(pool.features, labels, k, half)
         for name, labels in pool.partitions.items()
@@ -42,20 +53,19 @@ def ablate_fusion(case):
 
     def best(chosen, number=N_BEST):
         ranked = sorted(chosen, key=lambda name: -scores[name])
-        return [pool.partitions[name] for name in ranked[:number]]
+        return np.column_stack([pool.partitions[name] for name in ranked[:number]])
 
     def accuracy(labels):
         return 100 * clustering_accuracy(pool.classes, labels)
 
     def fuse(partitions):
-        return accuracy(consensus(partitions, k, np.random.RandomState(0)))
+        return accuracy(consensus(partitions, k, np.random.RandomState(case.seed)))
 
     def without(part):
         return fuse(best([name for name in names if part not in name]))
 
     top = best(names)
-    members = np.hstack([np.eye(k)[labels] for labels in top])
-    shared = [np.mean([information(p, q, k) for q in top]) for p in top]
+    shared = [np.mean([information(p, q, k) for q in top.T]) for p in top.T]
     found = {"as it is": fuse(top)}
     found |= {f"without {part}": without(f", {part}") for part in RECIPES}
     found |= {
@@ -67,20 +77,36 @@ def ablate_fusion(case):
         for number in (N_BEST // 2, 2 * N_BEST)
     }
     found["all partitions, no score"] = fuse(best(names, len(names)))
-    found["tree alone"] = accuracy(cut_tree(members, k))
-    by_kmeans = kmeans(members, k, np.random.RandomState(0), N_STARTS)
-    found["k-means alone"] = accuracy(by_kmeans)
-    found["no consensus: largest score"] = accuracy(top[0])
-    found["no consensus: agrees most"] = accuracy(top[int(np.argmax(shared))])
+    members = np.hstack([np.eye(k)[labels] for labels in top.T])
+    apart = pdist(members, "sqeuclidean")
+    tree = fcluster(linkage(apart, "average"), k, "maxclust")
+    found["average linkage by shared clusters"] = accuracy(tree)
+    by_kmeans = kmeans(members, k, np.random.RandomState(case.seed), N_STARTS)
+    found["k-means of memberships"] = accuracy(by_kmeans)
+    embedded = consensus_rows(top, k)
+    cut = fcluster(linkage(embedded, "ward"), k, "maxclust")
+    found["Ward's tree of the embedding"] = accuracy(cut)
+    agreed = [
+        np.mean([normalized_mutual_info_score(labels, p) for p in top.T])
+        for labels in (tree, by_kmeans)
+    ]
+    better = (tree, by_kmeans)[int(np.argmax(agreed))]
+    found["before: linkage or k-means of memberships"] = accuracy(better)
+    found["no consensus: largest score"] = accuracy(top[:, 0])
+    found["no consensus: agrees most"] = accuracy(top[:, int(np.argmax(shared))])
     found["random partition"] = np.mean([*pool.accuracy.values()])
     single = [pool.accuracy[name] for name in names if name.startswith("view")]
     found["oracle: best partition of a view"] = max(single)
-    found[ORACLE] = max(pool.accuracy.values())
+    found["oracle: best partition"] = max(pool.accuracy.values())
     return {name: round(float(value), 1) for name, value in found.items()}, {}
 
 
 # Study: what gives percentages and seconds by variant, and the cases it is asked about.
-STUDIES = {"fusion": (ablate_fusion, FUSED), "search": (ablate_search, MATCHED)}
+STUDIES = {
+    "fusion": (ablate_fusion, FUSED),
+    "candidates": (compare_fusions, FUSED),
+    "search": (ablate_search, MATCHED),
+}
 
 
 def run(job):
@@ -94,35 +120,98 @@ def run(job):
     return record
 
 
+def by_dataset(records, values):
+    """Mean of the values of a dataset's records, for every dataset."""
+    groups = {}
+    for record, value in zip(records, values, strict=True):
+        groups.setdefault(record["case"].split(",")[0], []).append(value)
+    return np.array([np.mean(group) for group in groups.values()])
+
+
+def column(records, name, of="accuracy"):
+    """Percentages or seconds of a variant, in all records."""
+    return np.array([record[of][name] for record in records])
+
+
 def table(records):
     """Markdown: mean over datasets of every variant, against the method as it is."""
     variants = [name for name in records[0]["accuracy"] if name != "as it is"]
     timed = "seconds" in records[0]
-    head = ["variant", "mean", "against", "better / worse by 1", "time"][: 4 + timed]
+    head = ["variant", "mean", "against", "error", "better / worse by 1", "time"]
+    head = head[: 5 + timed]
     lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
-    datasets = [record["case"].split(",")[0] for record in records]
-
-    def mean(values):
-        groups = {name: [] for name in datasets}
-        for name, value in zip(datasets, values, strict=True):
-            groups[name].append(value)
-        return np.mean([np.mean(group) for group in groups.values()])
-
-    def column(of, name):
-        return np.array([record[of][name] for record in records])
-
-    base = column("accuracy", "as it is")
-    lines.append(f"| as it is | {mean(base):.1f} |{' |' * (len(head) - 2)}")
+    base = column(records, "as it is")
+    mean = by_dataset(records, base).mean()
+    lines.append(f"| as it is | {mean:.1f} |{' |' * (len(head) - 2)}")
     for name in variants:
-        found = column("accuracy", name)
-        gain = found - base
+        found = column(records, name)
+        mean, gain = (
+            by_dataset(records, found).mean(),
+            by_dataset(records, found - base),
+        )
         counts = f"{np.sum(gain >= 1)} / {np.sum(gain <= -1)}"
-        cells = [name, f"{mean(found):.1f}", f"{mean(gain):+.1f}", counts]
+        error = gain.std(ddof=1) / np.sqrt(len(gain))
+        cells = [name, f"{mean:.1f}", f"{gain.mean():+.1f}", f"{error:.1f}", counts]
         if timed:
-            times = column("seconds", name).sum() / column("seconds", "as it is").sum()
-            cells.append(f"{times:.2f}")
+            times = column(records, name, "seconds").sum()
+            cells.append(f"{times / column(records, 'as it is', 'seconds').sum():.2f}")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def table_of_candidates(records):
+    """Markdown: every way to fuse views against the best view, and leaving one out."""
+    oracle = column(records, ORACLE)
+    gains = {
+        name: by_dataset(records, column(records, name) - oracle)
+        for name in records[0]["accuracy"]
+        if name != ORACLE
+    }
+    every = np.array([*gains.values()])
+    chosen = [
+        np.delete(every, i, axis=1).mean(axis=1).argmax() for i in range(len(every.T))
+    ]
+    gains["best on the other datasets"] = every[chosen, np.arange(len(chosen))]
+    lines = [f"| candidate ({len(chosen)} datasets) | mean | error | worst |"]
+    lines.append("| --- | --- | --- | --- |")
+    for name, gain in sorted(gains.items(), key=lambda item: -item[1].mean()):
+        error = gain.std(ddof=1) / np.sqrt(len(gain))
+        lines.append(
+            f"| {name} | {gain.mean():+.1f} | {error:.1f} | {gain.min():+.1f} |"
+        )
+    return "\n".join(lines)
+
+
+SHOWN = (
+    "SAVuC",
+    "mean graph, k-means",
+    "mean graph, merging",
+    "network fusion, k-means",
+    "FPMVSCAG",
+    ORACLE,
+)
+
+
+def table_of_cases(records):
+    """Markdown: accuracy of some candidates, for every dataset and choice of views."""
+    cases = {}
+    for record in records:
+        cases.setdefault(record["case"].rsplit(", seed", 1)[0], []).append(record)
+    lines = [
+        f"| data | {' | '.join(SHOWN)} | seeds |",
+        "| --- " * (len(SHOWN) + 2) + "|",
+    ]
+    for name, found in cases.items():
+        cells = [f"{column(found, shown).mean():.1f}" for shown in SHOWN]
+        lines.append(f"| {name} | {' | '.join(cells)} | {len(found)} |")
+    return "\n".join(lines)
+
+
+def tables(study, records):
+    """Markdown: the tables of a study."""
+    if study != "candidates":
+        return table(records)
+    return f"{table_of_candidates(records)}\n\n{table_of_cases(records)}"
 
 
 def main():
@@ -144,7 +233,7 @@ def main():
                 print(record["case"], record["CPU seconds"], flush=True)
         found = [r for r in read_records(arguments.results) if r["study"] == study]
         if found:
-            print(f"\n### {study}\n\n{table(found)}")
+            print(f"\n### {study}\n\n{tables(study, found)}")
 
 
 if __name__ == "__main__":

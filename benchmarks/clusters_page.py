@@ -14,12 +14,15 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def tables_of_clusters():
     """Compose the tables of the page on SAVuC's clusters."""
-    fusion = [r for r in read_records(ablation.RESULTS) if r["study"] == "fusion"]
+    parts = [*read_records(ablation.RESULTS)]
+    candidates = [r for r in parts if r["study"] == "candidates"]
     records = [*read_records(clusters.RESULTS)]
     return {
         "rules": clusters.table(records),
         "picks": clusters.table_of_picks(records),
-        "fusion": ablation.table(fusion),
+        "fusion": ablation.table([r for r in parts if r["study"] == "fusion"]),
+        "candidates": ablation.table_of_candidates(candidates),
+        "cases": ablation.table_of_cases(candidates),
     }
 
 

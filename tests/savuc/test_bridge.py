@@ -1,5 +1,7 @@
 """The bridge between views of which some pairs are known."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -19,11 +21,11 @@ from unaligned.savuc.bridge import fit_bridge
 from unaligned.savuc.bridge_clusters import (
     cluster_linked,
     complete_rows,
-    consensus_rows,
     label_by_views,
 )
 from unaligned.savuc.bridge_partitions import (
     Carried,
+    common_names,
     information_beyond_chance,
     name_in_common,
 )
@@ -464,24 +466,6 @@ def test_more_rows_than_are_partitioned(monkeypatch):
     assert clustering_accuracy(np.tile(y, 2), np.concatenate(labels)) > 0.95
 
 
-def test_consensus_is_that_of_most_partitions():
-    one = np.repeat([0, 1, 2], 20)
-    other = np.tile([0, 1, 2], 20)
-    rows = consensus_rows(np.column_stack([one, 2 - one, one, other]), 3)
-    assert clustering_accuracy(one, kmeans(rows, 3, rng(), 5)) == 1
-
-
-def test_consensus_is_the_singular_vectors_of_memberships():
-    partitions = [rng(s).randint(k, size=50) for s, k in enumerate((3, 4, 5))]
-    H = np.hstack(
-        [np.eye(p.max() + 1)[p] / np.sqrt(np.bincount(p)) for p in partitions]
-    )
-    left, s, _ = np.linalg.svd(H, full_matrices=False)
-    expected = unit_rows(left[:, :3] * s[:3])
-    found = consensus_rows(np.column_stack(partitions), 3)
-    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
-
-
 def test_rows_are_labelled_by_all_views_that_know_them():
     Xs, y = clusters(90, n_views=3)
     draw = rng()
@@ -513,6 +497,24 @@ def test_a_row_alone_keeps_its_label():
     bridge, _ = bridge_of([Xs[0], Xs[1][:1]], None)
     labels = [np.zeros(30, dtype=np.intp), np.array([2])]
     assert label_by_views(bridge, [Xs[0], Xs[1][:1]], (0, 1), labels, 3)[1] == [2]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_names_beyond_chance_agree_most_beyond_chance(seed):
+    labels, told = rng(seed).choice(3, size=(2, 12), p=[0.6, 0.3, 0.1])
+
+    def beyond(names):
+        renamed = np.array(names)[labels]
+        chance = sum(np.mean(renamed == c) * np.mean(told == c) for c in range(3))
+        return np.mean(renamed == told) - chance
+
+    found = common_names(labels, told, 3, beyond_chance=True)
+    assert beyond(found) == pytest.approx(max(map(beyond, permutations(range(3)))))
+
+
+def test_pairs_of_one_class_name_clusters_by_their_number():
+    ones = np.zeros(5, dtype=int)
+    assert common_names(ones, ones + 1, 2, beyond_chance=True).tolist() == [1, 0]
 
 
 def test_own_partitions_get_the_names_of_known_partners():

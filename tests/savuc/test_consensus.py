@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score
 
 from unaligned.deadline import Deadline
+from unaligned.kernels.scaling import unit_rows
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.features import view_features
+from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.scores import draw_halves, information, predictability
 from unaligned.savuc import consensus as module
 from unaligned.savuc.config import Settings
@@ -13,9 +15,9 @@ from unaligned.savuc.consensus import (
     agreement,
     cluster_view,
     consensus,
+    consensus_rows,
     fuse_views,
     joint_score,
-    normalized_information,
 )
 from unaligned.savuc.recipes import joint_spaces
 
@@ -58,7 +60,7 @@ def test_views_that_complement_each_other_are_better_together():
     Xs, y = complementary()
     together = clustering_accuracy(y, fuse_views(Xs, 4, rng()))
     alone = [clustering_accuracy(y, cluster_view(X, 4, rng())[0]) for X in Xs]
-    assert together > 0.95
+    assert together > 0.9  # 0.92 to 0.99 over draws
     assert max(alone) < 0.75
 
 
@@ -104,7 +106,7 @@ def test_joint_score_is_a_mean_over_views():
     half = draw_halves(len(y), rng())
     features = [view_features(X) for X in Xs]
     q = np.array([predictability(of_view, y, 3, half) for of_view in features])
-    expected = np.mean(np.log(q / np.sqrt(1 - q)))
+    expected = np.mean(np.log(q))
     assert joint_score(features, y, 3, half) == pytest.approx(expected)
 
 
@@ -116,18 +118,11 @@ def test_agreement_is_the_mean_information_with_the_others():
     np.testing.assert_allclose(agreement(pool, 4), expected)
 
 
-def test_normalized_information_is_scikit_learns():
-    one, other = rng().randint(4, size=(2, 60))
-    expected = normalized_mutual_info_score(one, other, average_method="geometric")
-    assert normalized_information(one, other, 4) == pytest.approx(expected)
-    assert normalized_information(one, np.zeros(60, dtype=int), 4) == 0
-
-
 def shuffled_consensus(partitions, n_clusters):
     """Consensus of partitions whose rows come in another order."""
     order = rng().permutation(len(partitions[0]))
     found = np.empty(len(order), dtype=int)
-    found[order] = consensus([p[order] for p in partitions], n_clusters, rng())
+    found[order] = consensus(np.column_stack(partitions)[order], n_clusters, rng())
     return found
 
 
@@ -159,6 +154,24 @@ def test_consensus_of_one_opinion_is_that_opinion():
     y = np.arange(30) % 3
     swapped = np.array([2, 0, 1])[y]
     assert adjusted_rand_score(y, shuffled_consensus([y, swapped, y], 3)) == 1
+
+
+def test_consensus_is_that_of_most_partitions():
+    one = np.repeat([0, 1, 2], 20)
+    other = np.tile([0, 1, 2], 20)
+    rows = consensus_rows(np.column_stack([one, 2 - one, one, other]), 3)
+    assert clustering_accuracy(one, kmeans(rows, 3, rng(), 5)) == 1
+
+
+def test_consensus_is_the_singular_vectors_of_memberships():
+    partitions = [rng(s).randint(k, size=50) for s, k in enumerate((3, 4, 5))]
+    H = np.hstack(
+        [np.eye(p.max() + 1)[p] / np.sqrt(np.bincount(p)) for p in partitions]
+    )
+    left, s, _ = np.linalg.svd(H, full_matrices=False)
+    expected = unit_rows(left[:, :3] * s[:3])
+    found = consensus_rows(np.column_stack(partitions), 3)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +257,7 @@ def test_partitions_that_could_not_be_scored_do_not_count(monkeypatch):
     scored, kept = [], []
     monkeypatch.setattr(module, "joint_score", lambda *_: scored.append(1) or 1.0)
     monkeypatch.setattr(
-        module, "consensus", lambda pool, *_: kept.append(len(pool)) or pool[0]
+        module, "consensus", lambda pool, *_: kept.append(pool.shape[1]) or pool[:, 0]
     )
     deadline = Deadline(4, lambda: len(scored))
     fuse_views(Xs, 3, rng(), deadline=deadline)

@@ -17,13 +17,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from unaligned.deadline import NEVER, Deadline
-from unaligned.kernels.scaling import unit_rows
 from unaligned.partitions.features import view_features
-from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import SMOOTHING, fit_labeller
 from unaligned.savuc.bridge import Bridge
 from unaligned.savuc.bridge_partitions import (
@@ -36,14 +33,12 @@ from unaligned.savuc.bridge_partitions import (
     name_in_common,
 )
 from unaligned.savuc.config import NORMAL, Settings
-from unaligned.savuc.consensus import N_BEST, draw_rows
-from unaligned.savuc.geometry import leading_vectors
+from unaligned.savuc.consensus import N_BEST, consensus, draw_rows
 from unaligned.savuc.recipes import Space, joint_spaces, make_partitions, view_spaces
 
 __all__ = [
     "cluster_linked",
     "complete_rows",
-    "consensus_rows",
     "label_by_views",
 ]
 
@@ -51,7 +46,6 @@ Array = NDArray[Any]
 Labels = NDArray[np.intp]
 
 ENOUGH_PER_CLUSTER = 10  # rows known or matched in all views, to cluster them together
-N_STARTS = 10  # of the last k-means: custom
 
 
 def cluster_linked(
@@ -100,7 +94,7 @@ def cluster_linked(
             if named:
                 sides = ({i: labels[i] for i in side} for side in (named, part))
                 told, known = known_labels(bridge, *sides)
-                names = common_names(known, told, n_clusters)
+                names = common_names(known, told, n_clusters, beyond_chance=True)
                 for i in part:
                     labels[i] = names[labels[i]]
             named += part
@@ -144,8 +138,7 @@ def _cluster_part(
         # A geometric mean: one view alone cannot make a partition good.
         scores.append(np.log(quality).mean(axis=0))
     best = np.argsort(np.concatenate(scores))[-N_BEST:]
-    embedded = consensus_rows(np.hstack(partitions)[:, best], n_clusters)
-    labels = kmeans(embedded, min(n_clusters, len(embedded)), rng, N_STARTS)
+    labels = consensus(np.hstack(partitions)[:, best], n_clusters, rng)
     ends = np.cumsum([len(bridge.features[i]) for i in part])[:-1]
     return np.split(labels, ends)
 
@@ -256,35 +249,3 @@ def _partition(
     spaces: list[Space], n_clusters: int, rng: np.random.RandomState
 ) -> Labels:
     return np.column_stack(make_partitions(spaces, n_clusters, rng))
-
-
-def consensus_rows(partitions: Labels, n_clusters: int) -> Array:
-    """Embed rows by the clusters they are in.
-
-    Rows and clusters are the two sides of a graph; with H the memberships, each
-    cluster's column over the root of its size, the embedding is H's leading left
-    singular vectors, rows at unit length.
-
-    Parameters
-    ----------
-    partitions : ndarray of shape (n, m)
-        A column of labels for every partition.
-    n_clusters : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> agreed, odd = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    >>> partitions = np.column_stack([agreed, 1 - agreed, odd])
-    >>> rows = consensus_rows(partitions, 2)
-    >>> (rows @ rows.T).round(1)[0]
-    array([1. , 1. , 0.2, 0.2])
-    """
-    n = len(partitions)
-    blocks = []
-    for labels in partitions.T:
-        entries = 1 / np.sqrt(np.bincount(labels)[labels])
-        blocks.append(sparse.csr_array((entries, (np.arange(n), labels))))
-    H = sparse.hstack(blocks, format="csr")
-    vectors = leading_vectors((H.T @ H).toarray(), min(n_clusters, H.shape[1]))
-    return unit_rows(H @ vectors)

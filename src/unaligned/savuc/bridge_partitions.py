@@ -28,6 +28,7 @@ Array = NDArray[Any]
 Labels = NDArray[np.intp]
 
 N_LEARNED = 5000  # rows, at most, that clusters are learned from, or read at once: cost
+SLIGHT = 1e-6  # share of chance that decides where nothing else does
 DOUBTED = 0.5  # weight below which a pair is more likely wrong than right
 
 
@@ -142,17 +143,41 @@ def known_labels(
     return np.concatenate(told), np.concatenate(known)
 
 
-def common_names(labels: Labels, told: Labels, n_clusters: int) -> Labels:
+def common_names(
+    labels: Labels, told: Labels, n_clusters: int, beyond_chance: bool = False
+) -> Labels:
     """Name every cluster like most of its rows are told, no two alike.
+
+    Parameters
+    ----------
+    labels, told : ndarray of int of shape (p,)
+        Clusters of some rows, and what they are called elsewhere.
+    n_clusters : int
+    beyond_chance : bool, default=False
+        Count rows less those that unrelated labels would share. Few pairs may be of one
+        class mostly; their number says then how large clusters are, not which is which.
+
+    Returns
+    -------
+    names : ndarray of shape (n_clusters,)
 
     Examples
     --------
     >>> import numpy as np
     >>> common_names(np.array([0, 0, 1, 1]), np.array([2, 2, 2, 0]), 3)
     array([2, 0, 1])
+
+    Most rows are told 1, whatever their cluster; those told 0 are all of cluster 0.
+
+    >>> labels, told = np.repeat([0, 1], [6, 1]), np.repeat([0, 1], [2, 5])
+    >>> common_names(labels, told, 2), common_names(labels, told, 2, True)
+    (array([1, 0]), array([0, 1]))
     """
     counts = np.zeros((n_clusters, n_clusters))
     np.add.at(counts, (labels, told), 1)
+    if beyond_chance and len(labels):
+        chance = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / len(labels)
+        counts -= (1 - SLIGHT) * chance
     return np.asarray(linear_sum_assignment(-counts)[1], dtype=np.intp)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
+from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from unaligned.deadline import NEVER, Deadline
+from unaligned.kernels.scaling import unit_rows
 from unaligned.partitions.features import (
     ViewFeatures,
     most_neighbors,
@@ -23,8 +23,8 @@ from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
 from unaligned.partitions.scores import draw_halves, information, predictability
 from unaligned.savuc.config import NORMAL, Settings
+from unaligned.savuc.geometry import leading_vectors
 from unaligned.savuc.recipes import (
-    N_STARTS,
     joint_spaces,
     make_partitions,
     view_spaces,
@@ -37,6 +37,7 @@ Labels = NDArray[np.intp]
 
 N_ROWS = 2500  # partitions are made of as many rows, and extended to the others
 ROWS_PER_CLUSTER = 10  # or of more, with many clusters
+N_STARTS = 10  # of the last k-means: custom
 N_BEST = 15  # partitions that make the consensus; from 10 to 20 it hardly matters
 
 
@@ -131,7 +132,7 @@ def fuse_views(
     labels = pool[0]  # of all views together: it stands where none could be scored
     if scores:
         best = np.argsort(scores)[-N_BEST:]
-        labels = consensus([pool[i] for i in best], n_clusters, rng)
+        labels = consensus(np.column_stack([pool[i] for i in best]), n_clusters, rng)
     return _extend(views, rows, features, drawn, labels)
 
 
@@ -148,51 +149,65 @@ def joint_score(
     n_clusters: int,
     half: NDArray[np.bool_],
 ) -> float:
-    """Score of a partition: mean over views of log q − ½ log(1 − q).
+    """Score of a partition: mean over views of the logarithm of its predictability.
 
-    The logarithm punishes a partition that one view alone predicts; the second term
-    keeps a view that is very strong.
+    A geometric mean: a partition that one view alone predicts is not a good one.
     """
     q = [predictability(of_view, labels, n_clusters, half) for of_view in features]
-    return float(np.mean(np.log(q) - 0.5 * np.log1p(-np.array(q))))
+    return float(np.mean(np.log(q)))
 
 
 def consensus(
-    partitions: list[Labels], n_clusters: int, rng: np.random.RandomState
+    partitions: Labels, n_clusters: int, rng: np.random.RandomState
 ) -> Labels:
-    """Of two partitions of the rows by their clusters, the one that agrees better.
+    """Cluster rows by the clusters that they are in: k-means of `consensus_rows`.
 
-    Rows are clustered by the clusters that they are in: by average linkage, which has
-    no taste for clusters of equal size but may cut off a few odd rows, and by k-means,
-    where it is the other way round. Strehl and Ghosh (2002) choose between consensus
-    functions in the same way, by the mean normalised information with the partitions.
+    Parameters
+    ----------
+    partitions : ndarray of shape (n, m)
+        A column of labels for every partition.
+    n_clusters : int
+    rng : RandomState
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
     """
-    one_hot = np.eye(n_clusters, dtype=np.float32)
-    members = np.hstack([one_hot[labels] for labels in partitions])
-    candidates = (
-        cut_tree(members, n_clusters),
-        kmeans(members, n_clusters, rng, N_STARTS),
-    )
-    agreed = [
-        np.mean([normalized_information(found, p, n_clusters) for p in partitions])
-        for found in candidates
-    ]
-    return candidates[int(np.argmax(agreed))]
+    n_clusters = min(n_clusters, len(partitions))
+    embedded = consensus_rows(partitions, n_clusters)
+    return kmeans(embedded, n_clusters, rng, N_STARTS)
 
 
-def cut_tree(members: Array, n_clusters: int) -> Labels:
-    """Average linkage of rows by the share of partitions that separate them."""
-    separate = np.maximum(1 - members @ members.T / members[0].sum(), 0)
-    np.fill_diagonal(separate, 0)
-    tree = linkage(squareform(separate, checks=False), "average")
-    return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, dtype=np.intp)
+def consensus_rows(partitions: Labels, n_clusters: int) -> Array:
+    """Embed rows by the clusters they are in.
 
+    Rows and clusters are the two sides of a graph; with H the memberships, each
+    cluster's column over the root of its size, the embedding is H's leading left
+    singular vectors, rows at unit length.
 
-def normalized_information(one: Labels, other: Labels, n_clusters: int) -> float:
-    """Mutual information over the geometric mean of the entropies; 0 if one is 0."""
-    entropies = [information(labels, labels, n_clusters) for labels in (one, other)]
-    largest = np.sqrt(entropies[0] * entropies[1])
-    return information(one, other, n_clusters) / largest if largest > 0 else 0.0
+    Parameters
+    ----------
+    partitions : ndarray of shape (n, m)
+        A column of labels for every partition.
+    n_clusters : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> agreed, odd = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> partitions = np.column_stack([agreed, 1 - agreed, odd])
+    >>> rows = consensus_rows(partitions, 2)
+    >>> (rows @ rows.T).round(1)[0]
+    array([1. , 1. , 0.2, 0.2])
+    """
+    n = len(partitions)
+    blocks = []
+    for labels in partitions.T:
+        entries = 1 / np.sqrt(np.bincount(labels)[labels])
+        blocks.append(sparse.csr_array((entries, (np.arange(n), labels))))
+    H = sparse.hstack(blocks, format="csr")
+    vectors = leading_vectors((H.T @ H).toarray(), min(n_clusters, H.shape[1]))
+    return unit_rows(H @ vectors)
 
 
 def draw_rows(n: int, n_clusters: int, rng: np.random.RandomState) -> Labels:
