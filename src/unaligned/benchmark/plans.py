@@ -35,8 +35,11 @@ TABLE7 = UNPAIRED
 SPEED = ("PAVuC in 15 iterations", "plain NumPy in 15 iterations")
 SCALING = (*PAIRED, *UNPAIRED, *DEEP, *SPEED)
 ONTO_REFERENCE = ("SCOT", "SCOT, self-tuned", "Rosetta")
-HALVES = ("SAVuC", *ONTO_REFERENCE)
-RIVALS = ("SAVuC", *ONTO_REFERENCE, "PAVuC", "UPMGCSM", *DEEP, "SURE")
+UNPAIRED_DEEP = ("SMILE", "CPMN")
+HALVES = ("SAVuC", *ONTO_REFERENCE, *UNPAIRED_DEEP)
+RIVALS = (
+    "SAVuC", *ONTO_REFERENCE, "PAVuC", "UPMGCSM", *UNPAIRED_DEEP, *DEEP, "SURE",
+)  # fmt: skip
 RIVAL_RATIOS = (0.0, 0.1, 0.5)
 FIGURE4 = ("PAVuC", "SAVuC", "plain bridge", *DEEP)
 FIGURE5_MU = (1e-4, 1e-3, 1e-2, 1e-1)
