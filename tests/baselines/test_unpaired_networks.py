@@ -191,7 +191,7 @@ def test_no_pair_is_needed_and_each_view_is_clustered(torch):
 
 @heavy
 def test_smile_evens_the_shares_of_clusters(torch):
-    """With its loss, views spread over the centres alike; without it, they lie apart."""
+    """Its loss spreads views over the centres alike; without it, they lie apart."""
     Xs, _ = make_blobs(90)
 
     def unevenness(lam):
