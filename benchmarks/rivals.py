@@ -7,14 +7,15 @@ with the option ``--output benchmarks/results/rivals``.
 from pathlib import Path
 
 from unaligned.benchmark.cells import Results
+from unaligned.benchmark.overview import not_run, overview_table
 from unaligned.benchmark.page import (
     failures,
     markdown_environments,
     markdown_failures,
     markdown_table,
-    sections,
     summary,
 )
+from unaligned.benchmark.rivals import halves_tables, ranks_table
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "rivals" / "cells.jsonl"
@@ -56,10 +57,11 @@ def page():
     """Text of the page."""
     results = Results(RESULTS)
     text = ["# Rivals", INTRO.strip(), summary(results)]
-    for part in sections(results, ("rivals", "halves")):
-        text += [f"## {part.title}", part.intro]
-        for table in part.tables:
-            text += [f"### {table.title}", markdown_table(table), *table.notes]
+    tables = [overview_table(results), ranks_table(results), *halves_tables(results)]
+    for table in tables:
+        text += [f"## {table.title}", markdown_table(table), *table.notes]
+    if missing := list(not_run(results)):
+        text += ["## What was not run", "\n".join(missing)]
     if failures(results):
         text += ["## What did not come to an end", markdown_failures(results)]
     text += ["## Machine and versions", markdown_environments(results)]

@@ -11,7 +11,14 @@ from unaligned.benchmark.methods import METHODS
 from unaligned.benchmark.plans import HALVES, RIVAL_RATIOS, RIVALS
 from unaligned.benchmark.summary import Case, Summary, cases_of, summarise
 
-__all__ = ["halves_tables", "rivals_tables"]
+__all__ = [
+    "found",
+    "halves_tables",
+    "has_classes",
+    "label_of",
+    "ranks_table",
+    "rivals_tables",
+]
 
 COST = (
     Column("CPU s", 1),
