@@ -27,7 +27,8 @@ bench rivals` and `unaligned bench halves` wrote. Every method has its default
 setting; nothing was tuned, and labels have no part but in the scores. Where a name
 says so, data are a sample of their rows: the methods were compared on a busy machine,
 and SCOT's time grows with the cube of the rows. Most data had one shuffle. What was
-not run yet says so.
+not run yet says so; Caltech101-recon was not run at all, and PBMC-RNA-ATAC-unpaired and
+scNMT-unpaired have no common rows to score.
 
 `SCOT` and `Rosetta` come from the alignment of single cells and of embedding spaces.
 They bring one view into the space of the other, and have no test of what they find:
