@@ -35,7 +35,8 @@ PATIENCE = 60.0  # seconds for a case; the slowest sound one takes two
 MOST_MEMORY = 8 << 30  # bytes of a child's address space
 
 MODELS = [*ESTIMATORS, "LabelFreeSearch"]
-NETWORKS = ("PVC", "MvCLN", "SURE")  # whose fits need torch: models are made by hand
+# Their fits need torch: models are made by hand.
+NETWORKS = ("PVC", "MvCLN", "SURE", "SMILE", "CPMN")
 CHECKPOINTS = ["PAVuC", "VuCG", "SAVuC"]
 FILES = {
     **hostile.WRITERS,

@@ -33,6 +33,8 @@ FEWER = {  # what takes n × n, or minutes
     "PVC": {"few rows": Size(6_000, (48, 32), 10, 10)},
     "MvCLN": {"few rows": Size(6_000, (48, 32), 10, 10)},
     "SURE": {"few rows": Size(6_000, (48, 32), 10, 10)},
+    "SMILE": {"few rows": Size(6_000, (48, 32), 10, 10)},
+    "CPMN": {"few rows": Size(6_000, (48, 32), 10, 10)},
 }
 SETTINGS = {
     "PVC": {
@@ -43,6 +45,8 @@ SETTINGS = {
     },
     "MvCLN": {"epochs": 1},
     "SURE": {"epochs": 1},
+    "SMILE": {"epochs": 1},
+    "CPMN": {"graph_epochs": 1, "prototype_epochs": 1},
     "SAVuC": {"effort": "quick"},
     "SCOT": {"epsilon": 0.1},
     "VuCG": {"matching": "greedy"},

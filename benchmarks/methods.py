@@ -13,8 +13,10 @@ METHODS = {name: getattr(baselines, name) for name in baselines.__all__}
 METHODS |= {"PAVuC": PAVuC, "SAVuC": SAVuC}
 ASSUMPTIONS = {
     "CMVNMF": "nothing; must-links and cannot-links help",
+    "CPMN": "clusters of the views correspond",
     "Rosetta": "one view is the other, rotated",
     "SAVuC": "nothing; what cannot be aligned is refused",
+    "SMILE": "clusters have the same shares in all views",
     "SCOT": "neighbours in one view are near in the other",
 }
 COSTS = {
@@ -42,7 +44,7 @@ def assumption(name, cls):
     """Tell what a method takes the rows of two views for."""
     if issubclass(cls, PairedRowsClusterer):
         return "row r of all views is one object"
-    if issubclass(cls, PairTrainedClusterer):
+    if issubclass(cls, PairTrainedClusterer) and cls._needs_pairs:
         return "some pairs are known"
     return ASSUMPTIONS.get(name, "rows correspond one to one, unknown how")
 

@@ -6,13 +6,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from unaligned import PAVuC, SAVuC, baselines
 
-# They refuse one array of which no pair is known; tests/baselines/test_deep.py brings
-# them some.
-NEED_PAIRS = {"PVC", "MvCLN", "SURE"}
+# They need torch, and some of them pairs; tests/baselines/test_deep.py brings both.
+DEEP = {"PVC", "MvCLN", "SURE", "SMILE", "CPMN"}
 ESTIMATORS = [
     PAVuC,
     SAVuC,
-    *(getattr(baselines, name) for name in baselines.__all__ if name not in NEED_PAIRS),
+    *(getattr(baselines, name) for name in baselines.__all__ if name not in DEEP),
 ]
 
 

@@ -24,7 +24,7 @@ ONE = settings(max_examples=1, deadline=None, derandomize=True)
 TWO = settings(ONE, max_examples=2)
 SEEDS = st.integers(0, 10**6)
 # Networks, and factors, start from random numbers for every column.
-BY_COLUMN = ("PVC", "MvCLN", "SURE", "CMVNMF")
+BY_COLUMN = ("PVC", "MvCLN", "SURE", "SMILE", "CPMN", "CMVNMF")
 OTHERS = [cls for name, cls in ESTIMATORS.items() if name not in ("SAVuC", *BY_COLUMN)]
 
 

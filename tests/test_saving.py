@@ -19,7 +19,7 @@ from tests.torture.forging import members_of, write_members
 from unaligned import PAVuC, SAVuC, baselines, saving
 from unaligned.baselines import CMVNMF, LMVSC
 
-DEEP = ("MvCLN", "PVC", "SURE")
+DEEP = ("CPMN", "MvCLN", "PVC", "SMILE", "SURE")
 ESTIMATORS = [PAVuC, SAVuC, *(getattr(baselines, name) for name in baselines.__all__)]
 CASES = [
     pytest.param(

@@ -20,6 +20,8 @@ PAIRED = [cls for cls in CLASSES if issubclass(cls, PairedRowsClusterer)]
 DEEP = {
     "PVC": {"hidden": (32,), "pretrain_epochs": 60, "align_epochs": 2},
     "MvCLN": {"hidden": (64,), "batch_size": 64, "epochs": 20, "switch_ratio": 0.5},
+    "SMILE": {"hidden": (32,), "epochs": 20},
+    "CPMN": {"hidden": (32,), "graph_epochs": 20, "prototype_epochs": 5},
     "SURE": {"hidden": (64,), "batch_size": 64, "epochs": 20, "switch_ratio": 0.5},
 }
 ALL = [

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unaligned
-from unaligned.baselines import PVC, SURE, MvCLN
+from unaligned.baselines import CPMN, PVC, SMILE, SURE, MvCLN
 from unaligned.baselines import _pair_trained as pair_trained
 from unaligned.baselines._autoencoders import build_autoencoder
 from unaligned.baselines._contrastive import build_encoder
@@ -33,6 +33,7 @@ from unaligned.views import check_views
 
 heavy = pytest.mark.heavy
 METHODS = [PVC, MvCLN, SURE]
+ALL = [*METHODS, SMILE, CPMN]
 BRIEF = {
     PVC: {
         "hidden": (8,),
@@ -43,6 +44,8 @@ BRIEF = {
     },
     MvCLN: {"hidden": (8,), "epochs": 4},
     SURE: {"hidden": (8,), "epochs": 4},
+    SMILE: {"hidden": (8,), "epochs": 4},
+    CPMN: {"hidden": (8,), "graph_epochs": 2, "prototype_epochs": 2},
 }
 
 
@@ -67,8 +70,8 @@ class NoTorch:
             raise ImportError("no torch here")
 sys.meta_path.insert(0, NoTorch())
 import numpy as np
-from unaligned.baselines import PVC, MvCLN
-for cls in (PVC, MvCLN):
+from unaligned.baselines import CPMN, PVC, MvCLN
+for cls in (PVC, MvCLN, CPMN):
     assert cls().get_params()["device"] is None and cls.__doc__
     try:
         cls(2).fit([np.eye(4), np.eye(4)], aligned=3)
@@ -78,7 +81,7 @@ for cls in (PVC, MvCLN):
     found = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert found.stdout.count("pip install unaligned[deep]") == 2
+    assert found.stdout.count("pip install unaligned[deep]") == 3
 
 
 def test_importing_the_baselines_does_not_import_torch():
@@ -204,7 +207,7 @@ def test_frozen_encoders_are_the_encoders_in_use(kind):
 
 
 @heavy
-@pytest.mark.parametrize("cls", METHODS)
+@pytest.mark.parametrize("cls", ALL)
 def test_new_rows_are_encoded_and_labelled(cls):
     Xs, _ = make_blobs()
     model = brief(cls).fit(dict(zip("abc", Xs, strict=True)), aligned=30)
@@ -243,7 +246,7 @@ def test_pairs_may_be_anywhere_and_the_template_any_view(cls):
 
 
 @heavy
-@pytest.mark.parametrize("cls", METHODS)
+@pytest.mark.parametrize("cls", ALL)
 def test_the_same_seed_gives_the_same_bits(cls):
     torch = pytest.importorskip("torch", reason="needs the extra 'deep'")
     Xs, _ = make_blobs()
@@ -260,7 +263,7 @@ def test_the_same_seed_gives_the_same_bits(cls):
 
 
 @heavy
-@pytest.mark.parametrize("cls", METHODS)
+@pytest.mark.parametrize("cls", ALL)
 @pytest.mark.parametrize("clamp", [False, True])
 def test_no_more_rows_than_a_block_meet_at_once(cls, clamp, monkeypatch):
     Xs, _ = make_blobs(n=100)
@@ -286,7 +289,7 @@ def test_no_more_rows_than_a_block_meet_at_once(cls, clamp, monkeypatch):
 
 
 @heavy
-@pytest.mark.parametrize("cls", METHODS)
+@pytest.mark.parametrize("cls", ALL)
 def test_models_are_saved_and_pickled(cls, tmp_path):
     Xs, _ = make_blobs()
     model = brief(cls).fit(Xs, aligned=30)
@@ -300,7 +303,7 @@ def test_models_are_saved_and_pickled(cls, tmp_path):
 
 
 @heavy
-@pytest.mark.parametrize("cls", METHODS)
+@pytest.mark.parametrize("cls", ALL)
 @pytest.mark.parametrize("finished", [0, 1, 3])
 def test_an_interrupted_fit_keeps_what_is_finished(cls, finished, monkeypatch):
     Xs, _ = make_blobs()
@@ -363,10 +366,12 @@ class MvCLNOfOneArray(OneArrayMixin, MvCLN):
 ONE_ARRAY = [
     PVCOfOneArray(**BRIEF[PVC], n_init=1, device="cpu"),
     MvCLNOfOneArray(**BRIEF[MvCLN], n_init=1, device="cpu"),
+    SMILE(**BRIEF[SMILE], n_init=1, device="cpu"),
+    CPMN(**BRIEF[CPMN], n_init=1, device="cpu"),
 ]
 
 
 @heavy
 @parametrize_with_checks(ONE_ARRAY)
-def test_sklearn_checks_of_pair_trained_methods(estimator, check):
+def test_sklearn_checks_of_networks(estimator, check):
     check(estimator)

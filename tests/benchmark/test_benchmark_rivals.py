@@ -4,6 +4,7 @@ from made_up_results import add_rivals
 
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.columns import show
+from unaligned.benchmark.overview import not_run, overview_table
 from unaligned.benchmark.rivals import halves_tables, mean_ranks, rivals_tables
 
 
@@ -58,6 +59,24 @@ def test_rivals_are_ranked_by_joint_accuracy():
             "50 % known": "–",
         },
     ]
+
+
+def test_the_overview_has_a_line_for_each_method_that_was_run():
+    results = made_up()
+    ours, scot, rosetta = lines(overview_table(results))
+    assert ours["joint ACC, 0 %"] == "70.0 (30.0), objects"
+    assert ours["joint ACC, 10 %"] == ours["FOSCTTM, 10 %"] == "not run"
+    assert ours["FOSCTTM, 0 %"] == "–"
+    assert ours["disjoint halves"] == "none"
+    assert scot["disjoint halves"] == "time-out"
+    assert scot["CPU s"] == "–"
+    assert rosetta["joint ACC, 0 %"] == "40.0 (30.0)"
+    assert rosetta["FOSCTTM, 0 %"] == "10.0"
+    assert rosetta["disjoint halves"] == "10.0 (40.0)"
+    missing = list(not_run(results))
+    assert "- PAVuC: Wiki, views 1 and 2" in missing
+    assert not any("Rosetta" in line for line in missing)
+    assert overview_table(Results()).rows == []
 
 
 def test_what_did_not_end_ranks_last():

@@ -11,7 +11,7 @@ from unaligned import Alignment, PAVuC, SAVuC, baselines
 from unaligned.report import maps
 from unaligned.report.maps import draw_maps, map_view, rows_to_draw, turn
 
-NEEDS_TORCH = ("MvCLN", "PVC", "SURE")
+NEEDS_TORCH = ("CPMN", "MvCLN", "PVC", "SMILE", "SURE")
 ALL = [
     pytest.param(cls, marks=pytest.mark.heavy if cls.__name__ in NEEDS_TORCH else ())
     for cls in [PAVuC, *(getattr(baselines, name) for name in baselines.__all__)]

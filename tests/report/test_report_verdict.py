@@ -73,6 +73,7 @@ def test_nothing_aligned_says_that_clusters_do_not_carry_over():
     assert "clusters of the same number" in text
     _, text = sentences(with_views(("none", 0.1, 0), matched=False, clustered=False))
     assert "compared 2 views" in text
+    assert "without an object in common get the same answer" in text
     assert "cluster" not in text
 
 

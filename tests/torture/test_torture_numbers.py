@@ -25,11 +25,8 @@ from unaligned.estimators import ESTIMATORS
 from unaligned.kernels import blocks, matching_blocks
 from unaligned.savuc import recipes
 
-DEEP = (
-    "PVC",
-    "MvCLN",
-    "SURE",
-)  # they have no numbers without torch, nor without known pairs
+# They have no numbers without torch, and some none without known pairs.
+DEEP = ("PVC", "MvCLN", "SURE", "SMILE", "CPMN")
 SHALLOW = [name for name in ESTIMATORS if name not in DEEP]
 with_torch = [pytest.param(name, marks=pytest.mark.heavy) for name in DEEP]
 every_method = pytest.mark.parametrize("name", [*SHALLOW, *with_torch])

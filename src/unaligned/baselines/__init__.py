@@ -3,6 +3,7 @@
 from unaligned.baselines.aevc import AEVC
 from unaligned.baselines.camvc import CAMVC
 from unaligned.baselines.cmvnmf import CMVNMF
+from unaligned.baselines.cpmn import CPMN
 from unaligned.baselines.fdagf import FDAGF
 from unaligned.baselines.fmvacc import FMVACC
 from unaligned.baselines.fpmvscag import FPMVSCAG
@@ -12,6 +13,7 @@ from unaligned.baselines.pvc import PVC
 from unaligned.baselines.rcagl import RCAGL
 from unaligned.baselines.rosetta import Rosetta
 from unaligned.baselines.scot import SCOT
+from unaligned.baselines.smile import SMILE
 from unaligned.baselines.sure import SURE
 from unaligned.baselines.upmgcsm import UPMGCSM
 from unaligned.baselines.vucg import VuCG
@@ -20,6 +22,7 @@ __all__ = [  # noqa: RUF022 (sorted by character, as the tests ask)
     "AEVC",
     "CAMVC",
     "CMVNMF",
+    "CPMN",
     "FDAGF",
     "FMVACC",
     "FPMVSCAG",
@@ -29,6 +32,7 @@ __all__ = [  # noqa: RUF022 (sorted by character, as the tests ask)
     "RCAGL",
     "Rosetta",
     "SCOT",
+    "SMILE",
     "SURE",
     "UPMGCSM",
     "VuCG",

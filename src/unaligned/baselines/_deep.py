@@ -49,8 +49,8 @@ def load_torch() -> Any:
         import torch
     except ImportError:
         raise ImportError(
-            "PVC, MvCLN and SURE train neural networks and need PyTorch. Install it "
-            "with `pip install unaligned[deep]`."
+            "CPMN, MvCLN, PVC, SMILE and SURE train neural networks and need PyTorch. "
+            "Install it with `pip install unaligned[deep]`."
         ) from None
     return torch
 

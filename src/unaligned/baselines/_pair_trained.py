@@ -114,6 +114,8 @@ def known_blocks(
 ) -> list[Block]:
     """Known partners as blocks."""
     of_view, of_template = pairs.between(view, template)
+    if not len(of_view):
+        return []
     n_parts = -(-len(of_view) // (size or len(of_view)))
     parts = zip(
         np.array_split(of_template, n_parts),
@@ -187,6 +189,7 @@ class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     }
 
     latents_: list[NDArray[np.float32]]
+    _needs_pairs: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -212,6 +215,10 @@ class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
             found = [self._match(latents[t], latents[i], block) for block in blocks]
             aligned[i] = found + (known_blocks(pairs, i, t, size) if clamp else [])
         return aligned
+
+    def _latents(self, state: State) -> list[Array]:
+        """Latent points of all rows of every view."""
+        return [encode(f, X) for f, X in zip(state.encoders, state.Xs, strict=True)]
 
     def _place_rows(self, X: Any, view: int) -> NDArray[np.float32]:
         return self._encoders[view].encode(X.toarray() if sparse.issparse(X) else X)
@@ -268,7 +275,7 @@ class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     def _describe(
         self, state: State, views: Views, pairs: KnownPairs, seed: int
     ) -> dict[str, Any]:
-        latents = [encode(f, X) for f, X in zip(state.encoders, state.Xs, strict=True)]
+        latents = self._latents(state)
         blocks = state.blocks
         if blocks is None:
             blocks = self._align(latents, pairs, np.random.RandomState(seed))

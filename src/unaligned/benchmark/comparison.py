@@ -89,7 +89,7 @@ def _why_not(cls: type[ViewClusterer], compared: Compared) -> str | None:
     if any(map(sparse.issparse, compared.Xs)) and not cls._accepts_sparse:
         return "takes no sparse view"
     if issubclass(cls, PairTrainedClusterer):
-        if not len(compared.pairs.between(0, 1)[0]):
+        if cls._needs_pairs and not len(compared.pairs.between(0, 1)[0]):
             return "needs known pairs"
         if find_spec("torch") is None:
             return "needs torch"

@@ -41,7 +41,8 @@ class Method:
     mean_over_views: bool = False
     """Whether it is scored in every view; else in its template's row order."""
     needs_pairs: bool = False
-    """Whether it must learn from known pairs, for which it needs torch."""
+    """Whether it must learn from known pairs."""
+    needs_torch: bool = False
     evaluations: int = 1
     """Runs of the final k-means that its scores are the mean of."""
     reconstruction: bool = False
@@ -66,7 +67,7 @@ class Method:
     @property
     def can_run(self) -> bool:
         """Whether what it needs is installed."""
-        return not self.needs_pairs or find_spec("torch") is not None
+        return not self.needs_torch or find_spec("torch") is not None
 
     def settings(self, n_views: int, quick: bool = False) -> Iterator[Setting]:
         """All points of the grid, or of its quick version."""
@@ -214,6 +215,7 @@ _TABLE = [
             "finetune_epochs": [2],
         },
         needs_pairs=True,
+        needs_torch=True,
     ),
     _baseline(
         "MvCLN",
@@ -221,6 +223,7 @@ _TABLE = [
         build=partial(baselines.MvCLN, clamp_known_pairs=False),
         quick_grid={"epochs": [2]},
         needs_pairs=True,
+        needs_torch=True,
     ),
     Method(
         "PAVuC",
@@ -246,6 +249,19 @@ _TABLE = [
         build=partial(baselines.SURE, clamp_known_pairs=False),
         quick_grid={"epochs": [2]},
         needs_pairs=True,
+        needs_torch=True,
+    ),
+    _baseline(
+        "SMILE",
+        {},
+        quick_grid={"epochs": [2]},
+        needs_torch=True,
+    ),
+    _baseline(
+        "CPMN",
+        {},
+        quick_grid={"graph_epochs": [2], "prototype_epochs": [2]},
+        needs_torch=True,
     ),
     _baseline("SCOT", {}),
     Method("SCOT, self-tuned", partial(baselines.SCOT, self_tune=True)),

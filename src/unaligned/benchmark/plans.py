@@ -35,8 +35,11 @@ TABLE7 = UNPAIRED
 SPEED = ("PAVuC in 15 iterations", "plain NumPy in 15 iterations")
 SCALING = (*PAIRED, *UNPAIRED, *DEEP, *SPEED)
 ONTO_REFERENCE = ("SCOT", "SCOT, self-tuned", "Rosetta")
-HALVES = ("SAVuC", *ONTO_REFERENCE)
-RIVALS = ("SAVuC", *ONTO_REFERENCE, "PAVuC", "UPMGCSM", *DEEP, "SURE")
+UNPAIRED_DEEP = ("SMILE", "CPMN")
+HALVES = ("SAVuC", *ONTO_REFERENCE, *UNPAIRED_DEEP)
+RIVALS = (
+    "SAVuC", *ONTO_REFERENCE, "PAVuC", "UPMGCSM", *UNPAIRED_DEEP, *DEEP, "SURE",
+)  # fmt: skip
 RIVAL_RATIOS = (0.0, 0.1, 0.5)
 FIGURE4 = ("PAVuC", "SAVuC", "plain bridge", *DEEP)
 FIGURE5_MU = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -202,15 +205,19 @@ def halves(study: Study, results: Results) -> Iterator[Cell]:
     for case in study.cases:
         n_views = n_views_of(case.dataset)
         for views in combinations(case.views or range(n_views), 2):
-            two = Case(case.dataset, case.rows, views)
-            for name in study.wanted(HALVES):
-                for shuffle in range(study.shuffles):
-                    setting = only_setting(study, name)
-                    yield two.cell(name, setting, shuffle=shuffle, measure="halves")
+            yield from halves_of(study, Case(case.dataset, case.rows, views))
+
+
+def halves_of(study: Study, two: Case) -> Iterator[Cell]:
+    """Two views, each with objects of its own."""
+    for name in study.wanted(HALVES):
+        for shuffle in range(study.shuffles):
+            setting = only_setting(study, name)
+            yield two.cell(name, setting, shuffle=shuffle, measure="halves")
 
 
 def rivals(study: Study, results: Results) -> Iterator[Cell]:
-    """Two views, with no pair known, one in ten, and every other one."""
+    """Two views, with no pair known, one in ten, every other one; disjoint halves."""
     for case in map(rival_views, study.cases):
         for ratio in (r for r in study.ratios if r in RIVAL_RATIOS):
             for name in study.wanted(RIVALS):
@@ -224,6 +231,7 @@ def rivals(study: Study, results: Results) -> Iterator[Cell]:
                         shuffle=shuffle,
                         measure="rivals",
                     )
+        yield from halves_of(study, case)
 
 
 def rival_views(case: Case) -> Case:

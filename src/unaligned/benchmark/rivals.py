@@ -11,7 +11,14 @@ from unaligned.benchmark.methods import METHODS
 from unaligned.benchmark.plans import HALVES, RIVAL_RATIOS, RIVALS
 from unaligned.benchmark.summary import Case, Summary, cases_of, summarise
 
-__all__ = ["halves_tables", "rivals_tables"]
+__all__ = [
+    "found",
+    "halves_tables",
+    "has_classes",
+    "label_of",
+    "ranks_table",
+    "rivals_tables",
+]
 
 COST = (
     Column("CPU s", 1),
@@ -148,7 +155,7 @@ def shared_table(results: Results, ratio: float) -> Table:
 
 
 def ranks_table(results: Results) -> Table:
-    """Mean rank by joint ACC over the data that all of these methods ran on."""
+    """Mean rank by joint ACC, among the methods that were run on the same data."""
     columns = (
         Column("method"),
         *(Column(f"{100 * ratio:.0f} % known", 2) for ratio in RIVAL_RATIOS),
@@ -166,7 +173,9 @@ def ranks_table(results: Results) -> Table:
     ]
     title = "Mean rank by joint ACC"
     notes = [
-        "1 is best. A run that did not end ranks last, with others of its kind.",
+        "1 is best, among the methods that were run on the same data: a method that "
+        "was run on few of them is not compared on the others. A run that did not end "
+        "ranks last, with others of its kind.",
         "A method whose partitions of single views are better has a higher joint ACC, "
         "and a higher floor, whether or not it aligns them: where the verdict is none, "
         "the rank says nothing about alignment.",

@@ -152,7 +152,8 @@ def _judge_refused(findings: Findings, what: str, template: str) -> Verdict:
         "Every view was therefore clustered on its own: clusters of the same number in "
         "two views have nothing to do with each other."
         if findings.n_clusters
-        else "No row is matched rather than a wrong one."
+        else "No row is matched rather than a wrong one; views without an object in "
+        "common get the same answer, since a map between them cannot be tested."
     )
     return Verdict("none", "No view could be aligned", [what, nothing, therefore])
 

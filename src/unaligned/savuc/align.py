@@ -91,6 +91,9 @@ def align(
     What it can find are relations that are linear in fifty principal directions of each
     view. Views related otherwise, or by too few directions, are refused.
 
+    Views without an object in common are refused, too: none of their rows has a
+    partner, and what the test asks are partners. No other test was found to hold.
+
     Examples
     --------
     >>> from unaligned import align
