@@ -1,5 +1,6 @@
 """What comes from a file is checked before it is used."""
 
+import copy
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tests.torture.forging import networks
 from unaligned import PAVuC, SAVuC
 from unaligned.baselines._deep import FrozenEncoder, Scaling
 from unaligned.restored import check_random_numbers
+from unaligned.selection import LabelFreeSearch
 
 
 def state_of(seed=0):
@@ -147,6 +149,30 @@ def test_a_part_that_is_missing_is_named(model, tmp_path):
         unaligned.load(path)
 
 
+@pytest.mark.parametrize("part", ["_seed", "_single_view_labels"])
+def test_what_clusters_of_single_views_are_made_of_is_missed(model, tmp_path, part):
+    path = tmp_path / "a.model"
+    model.save(path)
+    spoilt = unaligned.load(path)
+    delattr(spoilt, part)
+    spoilt.save(path)
+    with pytest.raises(ValueError, match=r"its seed is None|labels is missing"):
+        unaligned.load(path)
+
+
+def test_a_search_has_what_its_best_estimator_found(tmp_path):
+    path = tmp_path / "a.model"
+    search = LabelFreeSearch(PAVuC(max_iter=2, tol=1.0), {"n_clusters": [2, 3]})
+    search.fit(make_blobs(n=12)[0])
+    spoilt = copy.copy(search)
+    del spoilt.alignment_
+    spoilt.labels_ = np.zeros(5, int)
+    spoilt.save(path)
+    back = unaligned.load(path)
+    np.testing.assert_array_equal(back.labels_, search.labels_)
+    assert repr(back.alignment_) == repr(search.alignment_)
+
+
 def test_labels_that_are_missing_are_missed(model, tmp_path):
     path = tmp_path / "a.model"
     model.save(path)
@@ -225,6 +251,8 @@ def spoil_link(**parts):
         (spoil_bridge(features=[]), "has the shape|damaged"),
         (spoil_link(rows=(np.full(20, 99),) * 2), "rows beyond those of view 0"),
         (spoil_link(weights=np.ones(3)), "has the shape"),
+        (spoil_bridge(groups=[(0,), (2,)]), "every view in one group"),
+        (spoil_bridge(links={}), "no pairs of views"),
         (spoil_link(there=None), "slopes is missing|damaged"),
     ],
 )

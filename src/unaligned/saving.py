@@ -61,6 +61,7 @@ RECORDS = {
     "Reading": "unaligned.partitions.legacy",
     "Ridge": "unaligned.savuc.bridge_regression",
     "Scaling": "unaligned.baselines._deep",
+    "Settings": "unaligned.savuc.config",
     "SharedSpace": "unaligned.savuc.shared_space",
     "ViewFeatures": "unaligned.partitions.features",
 }
