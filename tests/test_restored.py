@@ -171,6 +171,10 @@ def test_a_search_has_what_its_best_estimator_found(tmp_path):
     back = unaligned.load(path)
     np.testing.assert_array_equal(back.labels_, search.labels_)
     assert repr(back.alignment_) == repr(search.alignment_)
+    del spoilt.best_estimator_
+    spoilt.save(path)
+    with pytest.raises(ValueError, match="but no best_estimator_"):
+        unaligned.load(path)
 
 
 def test_labels_that_are_missing_are_missed(model, tmp_path):

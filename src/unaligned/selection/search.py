@@ -215,6 +215,8 @@ default="predictability"
         super()._restore_state(found)
         if "best_estimator_" in found:  # a file could say otherwise than its best
             self._hand_on()
+        elif found:
+            raise ValueError(f"it has {min(found)}, but no best_estimator_")
 
     def fit_predict(self, Xs: Any, y: Any = None, *, aligned: Any = None) -> Any:
         """Fit and return ``labels_``, the labels of the rows of the first view.
