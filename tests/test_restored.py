@@ -240,13 +240,19 @@ def spoil_link(**parts):
     return change
 
 
+def spoil_graphs(**parts):
+    return lambda m: m._bridge.graphs.__setitem__(
+        0, m._bridge.graphs[0]._replace(**parts)
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
         (spoil(_space=7), "no attribute 'places'"),
         (spoil_places("spread", np.ones(99)), "spread has the shape"),
         (spoil_places("spread", np.array(["x"])), "spread is no array"),
-        (spoil_places("geometry", ()), "mean is missing"),
+        (spoil_places("geometry", ()), r"geometry is \(\), and no Geometry"),
         (spoil(_views=[np.ones((3, 3))] * 3), "_views has the shape"),
         (spoil(embedding_=np.ones(3)), "embedding_ is no array"),
         (spoil(_geometries=[]), "0 is missing"),
@@ -257,7 +263,10 @@ def spoil_link(**parts):
         (spoil_link(weights=np.ones(3)), "has the shape"),
         (spoil_bridge(groups=[(0,), (2,)]), "every view in one group"),
         (spoil_bridge(links={}), "no pairs of views"),
-        (spoil_link(there=None), "slopes is missing|damaged"),
+        (spoil_link(there=None), "there is None, and no Ridge"),
+        (spoil_link(trust="much"), "trust is 'much', and no float"),
+        (spoil_link(trust=np.nan), "trust is nan"),
+        (spoil_graphs(n_neighbors=2.5), "n_neighbors is 2.5, and no int"),
     ],
 )
 def test_parts_of_a_bridge_that_do_not_fit_are_refused(

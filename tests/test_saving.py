@@ -199,7 +199,7 @@ def test_settings_that_no_search_works_with_are_refused(field, value, tmp_path):
     settings = manifest["model"]["estimator"]["parameters"]["effort"]["record"]
     settings["fields"][field] = value
     write_members(path, members | {"manifest.json": json.dumps(manifest)})
-    with pytest.raises(ValueError, match=f"damaged: {field}=.* is no setting"):
+    with pytest.raises(ValueError, match=rf"damaged: {field}(=.* is no setting| is )"):
         unaligned.load(path)
 
 
