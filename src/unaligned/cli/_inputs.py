@@ -22,7 +22,14 @@ from unaligned.plain_files import check_plain
 from unaligned.preparation import Prepared, prepare
 from unaligned.views import Views, label
 
-__all__ = ["Inputs", "joined", "read_inputs", "read_named", "read_pairs"]
+__all__ = [
+    "Inputs",
+    "joined",
+    "prepare_all",
+    "read_inputs",
+    "read_named",
+    "read_pairs",
+]
 
 DELIMITERS = ",;\t|"
 
@@ -133,13 +140,13 @@ def read_inputs(
     if pairs is not None:
         data = data._replace(aligned=joined(data.aligned, read_pairs(pairs, data)))
     aside = (*exclude, *label_columns)
-    prepared = _prepare_all(data, keep, exclude=aside, **preparation)
+    prepared = prepare_all(data, keep, exclude=aside, **preparation)
     Xs = [view.X for view in prepared]
     known = check_aligned(data.aligned, Views(Xs, data.view_names))
     return Inputs(data, prepared, known, columns)
 
 
-def _prepare_all(
+def prepare_all(
     data: FileViews, keep: tuple[str, ...], **options: Any
 ) -> list[Prepared]:
     """Make views of all tables; complaints name the file."""

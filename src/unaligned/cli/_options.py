@@ -15,6 +15,7 @@ __all__ = [
     "EFFORTS",
     "EXIT_CODES",
     "FORCE",
+    "KEEP",
     "OUTPUT",
     "QUIET",
     "SEED",
@@ -114,6 +115,13 @@ SUMMARY_AS_JSON = click.option(
     is_flag=True,
     help="Print the summary as one JSON object, and nothing else, to stdout.",
 )
+KEEP = click.option(
+    "--keep",
+    metavar="COLUMN",
+    multiple=True,
+    help="Column to use as it is, in whichever files have it, though it looks like an "
+    "id or is skewed. Can be repeated.",
+)
 DEBUG = click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 
 PREPARATION: list[Callable[..., Any]] = [
@@ -147,13 +155,7 @@ PREPARATION: list[Callable[..., Any]] = [
         help="auto: logarithms of counts, by the depth of the row, and of highly "
         "skewed amounts; components of peaks. lsi: all columns are peaks.",
     ),
-    click.option(
-        "--keep",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column to use as it is, in whichever files have it, though it looks like "
-        "an id or is skewed. Can be repeated.",
-    ),
+    KEEP,
     click.option(
         "--use-rep",
         metavar="KEY",
