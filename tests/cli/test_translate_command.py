@@ -94,6 +94,13 @@ def test_files_that_cannot_be_aligned_are_named(tmp_path):
     assert "s.npz holds a sparse matrix. Reduce it" in result.stderr
 
 
+def test_ids_that_match_nothing_are_no_silent_wish(tmp_path):
+    files = [noise(tmp_path / f"{n}.npy", 60, i) for i, n in enumerate("ab")]
+    result = run("translate", *files, "--match-ids", "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "--match-ids finds no id" in result.stderr
+
+
 def test_columns_of_new_vectors_are_found_by_name(spaces, tmp_path):
     one, other = np.load(spaces / "one.npy"), spaces / "two.parquet"
     frame = pd.DataFrame(one).add_prefix("c")

@@ -24,6 +24,7 @@ from unaligned.views import Views, label
 
 __all__ = [
     "Inputs",
+    "complain_of_no_match",
     "joined",
     "prepare_all",
     "read_inputs",
@@ -129,11 +130,7 @@ def read_inputs(
             )
     data = read_views(files, match_ids=match_ids, exclude=exclude, **options)
     data = data._replace(view_names=[printable(name) for name in data.view_names])
-    if match_ids and not data.aligned:
-        raise click.ClickException(
-            "--match-ids finds no id that occurs in two files; name the column with "
-            "--id-column, or leave --match-ids out."
-        )
+    complain_of_no_match(match_ids, data)
     columns = {}
     for name in label_columns:
         data, columns[name] = _take_column(data, name)
@@ -144,6 +141,15 @@ def read_inputs(
     Xs = [view.X for view in prepared]
     known = check_aligned(data.aligned, Views(Xs, data.view_names))
     return Inputs(data, prepared, known, columns)
+
+
+def complain_of_no_match(match_ids: bool, data: FileViews) -> None:
+    """Complain where ids are to be matched, and none are."""
+    if match_ids and not data.aligned:
+        raise click.ClickException(
+            "--match-ids finds no id that occurs in two files; name the columns with "
+            "FILE:COLUMN, or leave --match-ids out."
+        )
 
 
 def prepare_all(

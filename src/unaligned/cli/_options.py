@@ -22,6 +22,7 @@ __all__ = [
     "SUMMARY_AS_JSON",
     "FileType",
     "NamedFile",
+    "PositiveType",
     "column_of",
     "file_options",
     "say_loading",
@@ -86,6 +87,20 @@ class FileType(click.Path):
         if colon and column and not Path(value).exists() and Path(path).is_file():
             return NamedFile(Path(path), column_of(column))
         return NamedFile(Path(str(super().convert(value, param, ctx))))
+
+
+class PositiveType(click.FloatRange):
+    """A number above 0."""
+
+    def __init__(self) -> None:
+        super().__init__(0, min_open=True)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Refuse what is no number, too, which no comparison does."""
+        number = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is no number.", param, ctx)
+        return number
 
 
 # Options of several commands.

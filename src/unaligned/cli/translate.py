@@ -154,7 +154,7 @@ def _read(
     match_ids: bool,
 ) -> "tuple[FileViews, tuple[Any, list[str]]]":
     """Read both spaces, what is known of them, and the vectors to look up."""
-    from unaligned.cli._inputs import joined, read_pairs
+    from unaligned.cli._inputs import complain_of_no_match, joined, read_pairs
     from unaligned.datasets import read_view, read_views
     from unaligned.matrices import as_matrix
     from unaligned.views import check_views
@@ -167,6 +167,7 @@ def _read(
         raise click.ClickException(
             f"Two spaces are needed, and the files hold {len(data.Xs)}."
         )
+    complain_of_no_match(match_ids, data)
     if pairs is not None:
         data = data._replace(aligned=joined(data.aligned, read_pairs(pairs, data)))
     # What cannot be used is told before the search, by the name of its file.
