@@ -5,6 +5,7 @@ from dataclasses import replace
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from unaligned import Alignment, PAVuC
@@ -25,7 +26,7 @@ matplotlib.use("Agg")
 @pytest.fixture(autouse=True)
 def _close_figures():
     yield
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 @pytest.fixture

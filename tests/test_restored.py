@@ -1,5 +1,6 @@
 """What comes from a file is checked before it is used."""
 
+import copy
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tests.torture.forging import networks
 from unaligned import PAVuC, SAVuC
 from unaligned.baselines._deep import FrozenEncoder, Scaling
 from unaligned.restored import check_random_numbers
+from unaligned.selection import LabelFreeSearch
 
 
 def state_of(seed=0):
@@ -147,6 +149,34 @@ def test_a_part_that_is_missing_is_named(model, tmp_path):
         unaligned.load(path)
 
 
+@pytest.mark.parametrize("part", ["_seed", "_single_view_labels"])
+def test_what_clusters_of_single_views_are_made_of_is_missed(model, tmp_path, part):
+    path = tmp_path / "a.model"
+    model.save(path)
+    spoilt = unaligned.load(path)
+    delattr(spoilt, part)
+    spoilt.save(path)
+    with pytest.raises(ValueError, match=r"its seed is None|labels is missing"):
+        unaligned.load(path)
+
+
+def test_a_search_has_what_its_best_estimator_found(tmp_path):
+    path = tmp_path / "a.model"
+    search = LabelFreeSearch(PAVuC(max_iter=2, tol=1.0), {"n_clusters": [2, 3]})
+    search.fit(make_blobs(n=12)[0])
+    spoilt = copy.copy(search)
+    del spoilt.alignment_
+    spoilt.labels_ = np.zeros(5, int)
+    spoilt.save(path)
+    back = unaligned.load(path)
+    np.testing.assert_array_equal(back.labels_, search.labels_)
+    assert repr(back.alignment_) == repr(search.alignment_)
+    del spoilt.best_estimator_
+    spoilt.save(path)
+    with pytest.raises(ValueError, match="but no best_estimator_"):
+        unaligned.load(path)
+
+
 def test_labels_that_are_missing_are_missed(model, tmp_path):
     path = tmp_path / "a.model"
     model.save(path)
@@ -210,13 +240,19 @@ def spoil_link(**parts):
     return change
 
 
+def spoil_graphs(**parts):
+    return lambda m: m._bridge.graphs.__setitem__(
+        0, m._bridge.graphs[0]._replace(**parts)
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
         (spoil(_space=7), "no attribute 'places'"),
         (spoil_places("spread", np.ones(99)), "spread has the shape"),
         (spoil_places("spread", np.array(["x"])), "spread is no array"),
-        (spoil_places("geometry", ()), "mean is missing"),
+        (spoil_places("geometry", ()), r"geometry is \(\), and no Geometry"),
         (spoil(_views=[np.ones((3, 3))] * 3), "_views has the shape"),
         (spoil(embedding_=np.ones(3)), "embedding_ is no array"),
         (spoil(_geometries=[]), "0 is missing"),
@@ -225,7 +261,12 @@ def spoil_link(**parts):
         (spoil_bridge(features=[]), "has the shape|damaged"),
         (spoil_link(rows=(np.full(20, 99),) * 2), "rows beyond those of view 0"),
         (spoil_link(weights=np.ones(3)), "has the shape"),
-        (spoil_link(there=None), "slopes is missing|damaged"),
+        (spoil_bridge(groups=[(0,), (2,)]), "every view in one group"),
+        (spoil_bridge(links={}), "no pairs of views"),
+        (spoil_link(there=None), "there is None, and no Ridge"),
+        (spoil_link(trust="much"), "trust is 'much', and no float"),
+        (spoil_link(trust=np.nan), "trust is nan"),
+        (spoil_graphs(n_neighbors=2.5), "n_neighbors is 2.5, and no int"),
     ],
 )
 def test_parts_of_a_bridge_that_do_not_fit_are_refused(

@@ -18,6 +18,7 @@ from tests.conftest import ROOT, make_blobs
 from tests.torture.forging import members_of, write_members
 from unaligned import PAVuC, SAVuC, baselines, saving
 from unaligned.baselines import CMVNMF, LMVSC
+from unaligned.savuc.config import Settings
 
 DEEP = ("CPMN", "MvCLN", "PVC", "SMILE", "SURE")
 ESTIMATORS = [PAVuC, SAVuC, *(getattr(baselines, name) for name in baselines.__all__)]
@@ -160,6 +161,46 @@ def test_parameters_of_all_kinds_survive(tmp_path):
     links = {(0, 1): np.array([[0, 1]]), (1, 2): [[3, 4]]}
     model = CMVNMF(3, must_link=links, cannot_link=None)
     assert_same(round_trip(model, tmp_path).get_params(), model.get_params())
+
+
+def test_settings_of_a_search_survive(tmp_path, blobs):
+    own = Settings(n_starts=np.int64(3), ridge=0.5, schedule=((3, 0.1), (3, 0.1)))
+    model = SAVuC(3, effort=own, random_state=0).fit(blobs[0])
+    back = round_trip(model, tmp_path)
+    assert back.effort == own
+    assert_same(back.alignment_, model.alignment_)
+    assert_same(back.fit(blobs[0]).labels_, model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("n_starts", 0),
+        ("n_starts", -3),
+        ("n_starts", 2**70),
+        ("n_starts", 1.5),
+        ("n_starts", True),
+        ("n_starts", None),
+        ("ridge", {"float": "nan"}),
+        ("ridge", {"float": "inf"}),
+        ("ridge", "much"),
+        ("sharpness", 0),
+        ("schedule", []),
+        ("schedule", {"tuple": []}),
+        ("schedule", {"tuple": [{"tuple": [10]}]}),
+        ("schedule", {"tuple": [{"tuple": [10, -0.1]}]}),
+    ],
+)
+def test_settings_that_no_search_works_with_are_refused(field, value, tmp_path):
+    path = tmp_path / "model"
+    SAVuC(3, effort=Settings(n_starts=3)).save(path)
+    members = members_of(path)
+    manifest = json.loads(members["manifest.json"])
+    settings = manifest["model"]["estimator"]["parameters"]["effort"]["record"]
+    settings["fields"][field] = value
+    write_members(path, members | {"manifest.json": json.dumps(manifest)})
+    with pytest.raises(ValueError, match=rf"damaged: {field}(=.* is no setting| is )"):
+        unaligned.load(path)
 
 
 def test_a_random_state_goes_on_where_it_was(tmp_path):

@@ -1,28 +1,37 @@
 """Fits hold the threads of libraries, which else wait for each other and spin."""
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.conftest import make_blobs
 from unaligned import SAVuC
 from unaligned.base import ViewClusterer
+from unaligned.baselines._graph_transport import couple
 from unaligned.estimators import ESTIMATORS
 from unaligned.savuc import estimator, outcome
 
 HELD = [name for name, cls in ESTIMATORS.items() if cls._n_threads == 1]
 
 
-def threads():
-    return {library["num_threads"] for library in threadpool_info()}
+def threads(libraries=None):
+    """How many threads libraries take: those that are named, or all."""
+    return {
+        library["num_threads"]
+        for library in threadpool_info()
+        if libraries is None or library["filepath"] in libraries
+    }
 
 
 @pytest.fixture
 def two_threads():
+    """Libraries that are loaded take two threads; a fit may load others."""
     with threadpool_limits(limits=2):
         if threads() != {2}:
             pytest.skip("the libraries of this machine take one thread")
-        yield
-        assert threads() == {2}  # again, after the fit
+        libraries = {library["filepath"] for library in threadpool_info()}
+        yield libraries
+        assert threads(libraries) == {2}  # again, after the fit
 
 
 def test_methods_of_small_products_take_one():
@@ -35,7 +44,7 @@ def test_a_fit_takes_one_thread(name, monkeypatch, two_threads):
     keep = ViewClusterer._keep
 
     def kept(self, attributes):
-        seen.append(threads())
+        seen.append(threads(two_threads))
         keep(self, attributes)
 
     monkeypatch.setattr(ViewClusterer, "_keep", kept)
@@ -43,6 +52,21 @@ def test_a_fit_takes_one_thread(name, monkeypatch, two_threads):
     if "max_iter" in model.get_params():
         model.set_params(max_iter=2)
     model.fit(make_blobs(n=30)[0])
+    assert seen == [{1}]
+
+
+def test_a_library_that_a_fit_loads_takes_one_thread(monkeypatch):
+    ot, seen = pytest.importorskip("ot"), []
+    solve = ot.gromov.entropic_gromov_wasserstein
+
+    def seen_from(*arguments, **options):
+        seen.append(threads())
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(ot.gromov, "entropic_gromov_wasserstein", seen_from)
+    steps = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    with threadpool_limits(limits=2):
+        couple(steps, steps, 0.1, max_iter=5, tol=1e-6)
     assert seen == [{1}]
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -262,6 +263,8 @@ def digest(value: Any) -> str:
     """Short text that is the same for the same value, in any process."""
     if sparse.issparse(value):  # it also remembers what it was asked
         value = [value.shape, value.data, value.indices, value.indptr]
+    if is_dataclass(value) and not isinstance(value, type):
+        value = [(field.name, getattr(value, field.name)) for field in fields(value)]
     if isinstance(value, list | tuple):  # whether its items are one object or equal
         value = [digest(item) for item in value]
     return str(joblib.hash(value))

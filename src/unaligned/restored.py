@@ -7,7 +7,9 @@ checked here, before anything is computed with them.
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from numbers import Real
+from reprlib import repr as shortened
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -19,6 +21,7 @@ __all__ = [
     "check_fitted",
     "check_numbers",
     "check_random_numbers",
+    "check_types",
 ]
 
 STATE_LENGTH = 624  # of the Mersenne twister
@@ -52,6 +55,22 @@ def check_numbers(parts: Mapping[str, Any]) -> None:
     for name, part in parts.items():
         if isinstance(part, np.ndarray) and part.dtype.kind == "f":
             need(not np.isnan(part).any(), f"{name} holds NaN")
+
+
+def check_types(record: Any, parts: Mapping[str, Any]) -> None:
+    """Check that parts of a record are the numbers and records that it declares."""
+    for name, declared in get_type_hints(record).items():
+        if name not in parts or not isinstance(declared, type):
+            continue
+        part = parts[name]
+        if declared is int:
+            fits = is_count(part)
+        elif declared is float:
+            fits = isinstance(part, Real) and not np.isnan(float(part))
+        else:
+            known = declared is bool or declared.__module__.startswith("unaligned.")
+            fits = not known or isinstance(part, declared)
+        need(fits, f"{name} is {shortened(part)}, and no {declared.__name__}")
 
 
 def check_fitted(model: Any) -> None:
@@ -149,8 +168,10 @@ def _check_answer(model: Any, sizes: dict[str, int]) -> None:
         check_shapes(fitted, {"objective_": "_"}, sizes)
     need(is_count(fitted.get("n_iter_")), f"n_iter_ is {fitted.get('n_iter_')!r}")
     need(type(fitted.get("converged_")) in (bool, np.bool_), "converged_ is no bool")
-    seed = fitted.get("_seed", 0)
-    need(is_seed(seed), f"its seed is {seed!r}")
+    if hasattr(type(model), "single_view_labels_"):  # computed when asked for
+        need("_single_view_labels" in fitted, "_single_view_labels is missing")
+        seed = fitted.get("_seed")
+        need(is_seed(seed), f"its seed is {seed!r}")
 
 
 def check_alignment(alignment: Any, n_rows: list[int]) -> None:

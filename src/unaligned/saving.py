@@ -26,7 +26,12 @@ from unaligned._version import __version__
 from unaligned.archives import EPOCH, check_sizes, read_array, write_array
 from unaligned.drafts import whole_file
 from unaligned.plain_files import check_plain
-from unaligned.restored import check_fitted, check_numbers, check_random_numbers
+from unaligned.restored import (
+    check_fitted,
+    check_numbers,
+    check_random_numbers,
+    check_types,
+)
 
 __all__ = ["FORMAT", "SavingMixin", "load", "read_whole", "write_whole"]
 
@@ -61,6 +66,7 @@ RECORDS = {
     "Reading": "unaligned.partitions.legacy",
     "Ridge": "unaligned.savuc.bridge_regression",
     "Scaling": "unaligned.baselines._deep",
+    "Settings": "unaligned.savuc.config",
     "SharedSpace": "unaligned.savuc.shared_space",
     "ViewFeatures": "unaligned.partitions.features",
 }
@@ -368,6 +374,7 @@ class Reader:
         if not set(needed_by(cls)) <= set(fields) <= set(fields_of(cls)):
             raise ValueError(f"{name} had other fields when it was saved")
         unpacked = {field: self.unpack(tree) for field, tree in fields.items()}
+        check_types(cls, unpacked)
         if name != "Alignment":  # which is checked as a whole, with its views
             check_numbers(unpacked)
         return cls(**unpacked)

@@ -168,3 +168,15 @@ def test_scaling_gives_pairs_to_who_needs_them():
     asked = {cell.method: (cell.views, cell.ratio) for cell in cells}
     assert asked["LMVSC"] == (None, 0)
     assert asked.get("PVC", ((0, 1), 0.01)) == ((0, 1), 0.01)  # where torch is
+
+
+@pytest.mark.parametrize("name", ["halves", "rivals"])
+def test_a_quick_run_leaves_out_what_takes_minutes(name):
+    methods = ("SAVuC", "SCOT", "SCOT, self-tuned")
+    quick, whole = (
+        list(PLANS[name](study(*methods, quick=short), Results()))
+        for short in (True, False)
+    )
+    assert {cell.method for cell in quick} == {"SAVuC", "SCOT"}
+    assert {cell.method for cell in whole} == {*methods}
+    assert len({cell.views for cell in quick}) == 1

@@ -51,3 +51,16 @@ def test_complaints(files):
     result = run("audit", *both, "--key", "nobody")
     assert result.exit_code == 1
     assert "nobody" in result.stderr
+
+
+def test_complaints_name_the_file_and_options_that_there_are(files, tmp_path):
+    path = tmp_path / "infinite.csv"
+    path.write_text("a,b,c,d\n" + "1,2,3,inf\n" * 30)
+    result = run("audit", files / "known.csv", path)
+    assert result.exit_code == 1
+    assert f"{path}: " in result.stderr
+    assert "infinite" in result.stderr
+    path.write_text("a,b,c,d\n" + "1,2,3,\n" * 30)
+    result = run("audit", files / "known.csv", path, "--keep", "nothing")
+    assert result.exit_code == 1
+    assert "No file has the column 'nothing' that --keep asks for" in result.stderr

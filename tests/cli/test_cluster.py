@@ -495,6 +495,17 @@ def test_folders_that_hold_other_things_are_left_alone(files, tmp_path):
         assert "victim is a file; name a folder with --output" in result.stderr
 
 
+def test_a_link_that_leads_nowhere_is_no_folder(files, tmp_path):
+    nowhere, loop = tmp_path / "nowhere", tmp_path / "loop"
+    nowhere.symlink_to(tmp_path / "gone")
+    loop.symlink_to(loop)
+    for out in (nowhere, loop, nowhere / "out"):
+        result = run("cluster", *files, *FAST, "-o", out)
+        assert result.exit_code == 1
+        assert "is a link that leads nowhere; name a folder" in result.stderr
+    assert nowhere.is_symlink()
+
+
 def bad_places(tmp_path):
     """Folders that cannot be made, even by somebody who may do everything."""
     yield tmp_path / ("x" * 300) / "out", "File name too long"

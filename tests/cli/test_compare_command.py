@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.cli.file_views import noise, run, shuffled_digits, summary_of
@@ -57,6 +58,28 @@ def test_what_cannot_be_compared_is_told(digits, tmp_path):
     result = run("compare", *digits, "--methods", "PAVuC", "-k", 3, *out)
     assert result.exit_code == 1
     assert "PAVuC cannot run here: it needs equally many rows." in result.stderr
+
+    result = run("compare", *digits, "-k", 201, *out)
+    assert result.exit_code == 1
+    assert "-k 201 is more than the n_samples=180 rows of view 'b'" in result.stderr
+    result = run("compare", *digits, "--time-limit", "nan", *out)
+    assert result.exit_code == 2
+    assert "'nan' is no number" in result.stderr
+
+
+def test_methods_get_the_views_as_prepared(tmp_path):
+    """With missing values filled in and text as columns of 0 and 1."""
+    rng = np.random.RandomState(0)
+    for name in "ab":
+        frame = pd.DataFrame(rng.normal(size=(60, 5))).add_prefix("c")
+        frame = frame.assign(colour=rng.choice(["red", "green"], size=60))
+        frame.iloc[3, 2] = np.nan
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    files, out = (tmp_path / "a.csv", tmp_path / "b.csv"), tmp_path / "out"
+    few = ("--methods", "Rosetta", "-k", 3, "--no-report")
+    result = run("compare", *files, *few, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert summary_of(out)["methods"][0]["status"] == "done"
 
 
 def test_one_that_takes_too_long_is_a_line(tmp_path):

@@ -42,9 +42,10 @@ def test_the_share_is_that_of_the_matches(cancer, counted):
 
     views = [prepare(cancer.filter(like=word)).X for word in ("worst", "mean")]
     rng = np.random.RandomState(0)
-    attack = prepare_attack(*views, settings_of("quick"), rng)
+    order = rng.permutation(569)  # which an attacker does not know
+    attack = prepare_attack(views[0], views[1][order], settings_of("quick"), rng)
     found, trust = attack.search(rng)
-    assert np.mean(found.partner == np.arange(569)) == counted.by_search
+    assert np.mean(order[found.partner] == np.arange(569)) == counted.by_search
     assert trust == counted.trust
 
 
@@ -79,6 +80,30 @@ def test_unrelated_tables_are_no_more_than_chance():
     estimated = audit(one, other, effort="quick")
     assert "may not be anonymous" in estimated.sentences()[0]
     assert any("does not trust them" in line for line in estimated.sentences())
+
+
+@pytest.mark.parametrize("n_kinds", [1, 4])
+def test_rows_that_look_the_same_are_not_found_by_their_order(n_kinds):
+    one = np.random.RandomState(0).normal(size=(80, 6))
+    other = np.repeat(one[:n_kinds], 80 // n_kinds, axis=0)
+    found = audit(one, other, same_order=True, effort="quick")
+    assert found.share < 0.1
+    assert not found.above_chance
+    if n_kinds > 1:  # columns with one value would be left out
+        names = [f"p{row}" for row in range(80)]
+        tables = [
+            pd.DataFrame(X).add_prefix("c").assign(id=names) for X in (one, other)
+        ]
+        assert audit(*tables, key="id", effort="quick").share < 0.1
+
+
+def test_numbers_too_large_to_square_are_named():
+    rng = np.random.RandomState(0)
+    one, other = rng.normal(size=(2, 60, 6))
+    with pytest.raises(ValueError, match=r"the released table holds values .* units"):
+        audit(one, other / np.abs(other).max() * 1e308, effort="quick")
+    with pytest.raises(ValueError, match="6 and 6 columns to use, and 2 and 60 rows"):
+        audit(one[:2], other, effort="quick")
 
 
 def test_complaints():

@@ -145,15 +145,12 @@ def answer_in(out):
     """
     drafts = {path.name for path in out.glob(".unaligned-*")}
     moving = list(out.glob(".unaligned-*/ready"))
+    tables = {n: x for n, x in tables_in(out).items() if n not in OF_THE_USER}
     if moving:
-        return tables_in(out) | tables_in(moving[0])
+        return tables | tables_in(moving[0])
     summary = json.loads((out / "summary.json").read_text())
     assert set(summary["files"]) == files_in(out) - drafts - set(OF_THE_USER)
-    return {
-        name: tables_in(out)[name]
-        for name in tables_in(out)
-        if name in summary["files"]
-    }
+    return tables
 
 
 OF_THE_USER = [

@@ -206,3 +206,38 @@ def test_limits_of_the_process(monkeypatch):
     assert memory._limit_bytes() == [2 * 4096, 0]
     limits |= dict.fromkeys(limits, unlimited)
     assert memory._limit_bytes() == []
+
+
+LIMITED = """
+import resource, sys
+limit = int(float(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+from unaligned.cli import main
+main(sys.argv[2:])
+"""
+
+
+@on_linux
+@pytest.mark.parametrize(
+    ("command", "limit"),
+    [("align", 1.9e8), ("audit", 5e8), ("translate", 6e8), ("align", 8.5e8)],
+)
+def test_a_command_that_finds_no_room_says_so(command, limit, tmp_path):
+    """Whatever fails: an import, the linker, or LLVM, which would end the process."""
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", np.random.RandomState(0).normal(size=(60, 6)))
+    arguments = ["a.npy", "b.npy", *(["-o", "out"] if command != "audit" else [])]
+    run = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(limit), command, *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert run.returncode == 1
+    told = f"this process may take {limit / 1e6:,.0f} MB (ulimit -v)"
+    assert run.stderr.splitlines()[-1].startswith("Error: There is not enough memory")
+    assert told in run.stderr
+    assert "Traceback" not in run.stderr
+    assert not (tmp_path / "out").exists()

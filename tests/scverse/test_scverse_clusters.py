@@ -9,7 +9,7 @@ import pytest
 import unaligned.scverse.clusters
 from tests.cli.file_views import shuffled_digits
 from unaligned import PAVuC, SAVuC
-from unaligned.scverse import cluster
+from unaligned.scverse import align, cluster
 
 pytestmark = [
     pytest.mark.heavy,
@@ -165,3 +165,12 @@ def test_the_example_of_the_docstring_runs(anndata):
         text, {}, "cluster", unaligned.scverse.clusters.__file__, 0
     )
     assert doctest.DocTestRunner().run(example) == (0, len(example.examples))
+
+
+def test_what_a_modality_lacks_is_named(cells):
+    with pytest.raises(TypeError, match="modality 'rna' is ndarray"):
+        align({**cells, "rna": np.ones((3, 2))})
+    empty = cells["rna"].copy()
+    empty.X = None
+    with pytest.raises(ValueError, match=r"'rna' has no X.*use_rep=.*layer="):
+        align({**cells, "rna": empty})

@@ -98,3 +98,12 @@ def test_the_example_of_the_docstring_runs(anndata):
         text, {}, "transfer", unaligned.scverse.labels.__file__, 0
     )
     assert doctest.DocTestRunner().run(example) == (0, len(example.examples))
+
+
+@pytest.mark.parametrize("other", [None, np.ones((3, 2)), "cells"])
+def test_only_anndata_has_cells(anndata, other):
+    cells = anndata.AnnData(np.ones((3, 2)))
+    with pytest.raises(TypeError, match="source must be an AnnData, got"):
+        transfer_labels(other, cells, "type")
+    with pytest.raises(TypeError, match="target must be an AnnData, got"):
+        transfer_labels(cells, other, "type")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import shortest_path
+from threadpoolctl import threadpool_limits
 
 from unaligned.baselines._reference_space import Known, match_others
 from unaligned.kernels.neighbors import top_products
@@ -111,7 +112,12 @@ def couple(
 
     weights = [np.full(len(table), 1 / len(table)) for table in (one, other)]
     while True:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
+        # A fit holds the libraries that are loaded; this one may have been just now.
+        with (
+            threadpool_limits(limits=1),
+            np.errstate(all="ignore"),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")
             plan, log = ot.gromov.entropic_gromov_wasserstein(
                 one,

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from unaligned._version import __version__
+from unaligned.cli._memory import complain_of_no_start, memory_complaint
 
 __all__ = ["COMMANDS", "main"]
 
@@ -35,6 +36,16 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         return getattr(import_module(f"unaligned.cli.{cmd_name}"), cmd_name)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what it imports may not find room."""
+        try:
+            complain_of_no_start()
+            return super().invoke(ctx)
+        except (ImportError, MemoryError, OSError) as error:
+            if (short := memory_complaint(error)) is None:
+                raise
+            raise click.ClickException(short) from None
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter

@@ -22,7 +22,15 @@ from unaligned.plain_files import check_plain
 from unaligned.preparation import Prepared, prepare
 from unaligned.views import Views, label
 
-__all__ = ["Inputs", "joined", "read_inputs", "read_named", "read_pairs"]
+__all__ = [
+    "Inputs",
+    "complain_of_no_match",
+    "joined",
+    "prepare_all",
+    "read_inputs",
+    "read_named",
+    "read_pairs",
+]
 
 DELIMITERS = ",;\t|"
 
@@ -122,24 +130,29 @@ def read_inputs(
             )
     data = read_views(files, match_ids=match_ids, exclude=exclude, **options)
     data = data._replace(view_names=[printable(name) for name in data.view_names])
-    if match_ids and not data.aligned:
-        raise click.ClickException(
-            "--match-ids finds no id that occurs in two files; name the column with "
-            "--id-column, or leave --match-ids out."
-        )
+    complain_of_no_match(match_ids, data)
     columns = {}
     for name in label_columns:
         data, columns[name] = _take_column(data, name)
     if pairs is not None:
         data = data._replace(aligned=joined(data.aligned, read_pairs(pairs, data)))
     aside = (*exclude, *label_columns)
-    prepared = _prepare_all(data, keep, exclude=aside, **preparation)
+    prepared = prepare_all(data, keep, exclude=aside, **preparation)
     Xs = [view.X for view in prepared]
     known = check_aligned(data.aligned, Views(Xs, data.view_names))
     return Inputs(data, prepared, known, columns)
 
 
-def _prepare_all(
+def complain_of_no_match(match_ids: bool, data: FileViews) -> None:
+    """Complain where ids are to be matched, and none are."""
+    if match_ids and not data.aligned:
+        raise click.ClickException(
+            "--match-ids finds no id that occurs in two files; name the columns with "
+            "FILE:COLUMN, or leave --match-ids out."
+        )
+
+
+def prepare_all(
     data: FileViews, keep: tuple[str, ...], **options: Any
 ) -> list[Prepared]:
     """Make views of all tables; complaints name the file."""

@@ -15,12 +15,14 @@ __all__ = [
     "EFFORTS",
     "EXIT_CODES",
     "FORCE",
+    "KEEP",
     "OUTPUT",
     "QUIET",
     "SEED",
     "SUMMARY_AS_JSON",
     "FileType",
     "NamedFile",
+    "PositiveType",
     "column_of",
     "file_options",
     "say_loading",
@@ -89,6 +91,20 @@ class FileType(click.Path):
         return NamedFile(Path(str(super().convert(value, param, ctx))))
 
 
+class PositiveType(click.FloatRange):
+    """A number above 0."""
+
+    def __init__(self) -> None:
+        super().__init__(0, min_open=True)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Refuse what is no number, too, which no comparison does."""
+        number = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is no number.", param, ctx)
+        return number
+
+
 # Options of several commands.
 OUTPUT = click.option(
     "--output",
@@ -115,6 +131,13 @@ SUMMARY_AS_JSON = click.option(
     "as_json",
     is_flag=True,
     help="Print the summary as one JSON object, and nothing else, to stdout.",
+)
+KEEP = click.option(
+    "--keep",
+    metavar="COLUMN",
+    multiple=True,
+    help="Column to use as it is, in whichever files have it, though it looks like an "
+    "id or is skewed. Can be repeated.",
 )
 DEBUG = click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 
@@ -149,13 +172,7 @@ PREPARATION: list[Callable[..., Any]] = [
         help="auto: logarithms of counts, by the depth of the row, and of highly "
         "skewed amounts; components of peaks. lsi: all columns are peaks.",
     ),
-    click.option(
-        "--keep",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column to use as it is, in whichever files have it, though it looks like "
-        "an id or is skewed. Can be repeated.",
-    ),
+    KEEP,
     click.option(
         "--use-rep",
         metavar="KEY",

@@ -88,6 +88,11 @@ def check_place(output: Path) -> None:
                 raise click.ClickException(
                     f"{place} is a file; name a folder with --output."
                 )
+            if place.is_symlink() and not place.exists():
+                raise click.ClickException(
+                    f"{place} is a link that leads nowhere; name a folder with "
+                    "--output."
+                )
         place = _place_beside(output)
         trial = begin_draft(place, output)
         try:

@@ -15,6 +15,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 from sklearn.exceptions import ConvergenceWarning
 
+from unaligned.cli._memory import complain_of_no_room, memory_complaint
 from unaligned.progress import SILENCE, Heartbeat
 
 __all__ = [
@@ -171,6 +172,7 @@ def session(*, quiet: bool, debug: bool) -> Iterator[Screen]:
         ):
             screen.caught = caught
             warnings.simplefilter("always")
+            complain_of_no_room()
             yield screen
     except Interrupted as stop:
         click.echo("Stopped; nothing was written.", err=True)
@@ -185,12 +187,8 @@ def session(*, quiet: bool, debug: bool) -> Iterator[Screen]:
 
 def _complaint(error: Exception) -> click.ClickException:
     """Word an exception for somebody who typed a command."""
-    refused = type(error) is MemoryError and str(error)  # NumPy has a type of its own
-    if isinstance(error, MemoryError) and not refused:
-        return click.ClickException(
-            "There is not enough memory; take fewer rows or columns, or a machine with "
-            "more."
-        )
+    if (short := memory_complaint(error)) is not None:
+        return click.ClickException(printable(as_options(short)))
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return click.ClickException(printable(f"{where}{error.strerror}."))

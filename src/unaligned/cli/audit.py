@@ -8,6 +8,7 @@ from unaligned.cli._options import (
     DEBUG,
     EFFORTS,
     EXIT_CODES,
+    KEEP,
     SEED,
     FileType,
     NamedFile,
@@ -34,6 +35,7 @@ __all__ = ["audit"]
     multiple=True,
     help="Column that is not used, in whichever files have it. Can be repeated.",
 )
+@KEEP
 @click.option(
     "--effort",
     type=click.Choice([*EFFORTS]),
@@ -55,6 +57,7 @@ def audit(
     key: str | None,
     same_order: bool,
     exclude: tuple[str, ...],
+    keep: tuple[str, ...],
     effort: str,
     seed: int,
     as_json: bool,
@@ -70,10 +73,10 @@ def audit(
     # Here, so that --help is quick.
     import json
 
+    from unaligned.cli._inputs import prepare_all
     from unaligned.cli._session import as_options, printable, session
     from unaligned.datasets import read_views
     from unaligned.disclosure import audit as audit_tables
-    from unaligned.preparation import prepare
 
     with session(quiet=as_json, debug=debug) as screen:
         screen.stage("Reading the files")
@@ -86,7 +89,7 @@ def audit(
             raise click.ClickException(
                 f"Two tables are needed, and the files hold {len(data.Xs)}."
             )
-        tables = [prepare(data.view(i), exclude=exclude) for i in range(2)]
+        tables = prepare_all(data, keep, exclude=exclude)
         screen.stage("Attacking the released table")
         found = audit_tables(
             *tables, key=key, same_order=same_order, effort=effort, random_state=seed

@@ -19,6 +19,7 @@ from unaligned.benchmark.plans import PLANS, Study
 from unaligned.benchmark.runner import Limits
 from unaligned.benchmark.study import run_study
 from unaligned.benchmark.summary import Case
+from unaligned.cli._options import PositiveType
 from unaligned.cli._outputs import check_place
 from unaligned.cli._screen_tables import table_on_screen
 from unaligned.cli.bench_progress import BenchProgress
@@ -112,14 +113,14 @@ OPTIONS: list[Callable[..., Any]] = [
     ),
     click.option(
         "--time-limit",
-        type=click.FloatRange(0, min_open=True),
+        type=PositiveType(),
         default=600.0,
         show_default=True,
         help="Seconds that one fit may take.",
     ),
     click.option(
         "--memory-limit",
-        type=click.FloatRange(0, min_open=True),
+        type=PositiveType(),
         help="GB that one fit may take. Default: the machine's, over the jobs.",
     ),
     click.option("--retry", is_flag=True, help="Run again what did not end well."),

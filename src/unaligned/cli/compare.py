@@ -21,7 +21,7 @@ from unaligned.benchmark.html import Section, render_page
 from unaligned.benchmark.runner import Limits
 from unaligned.cli._command import report_is_possible
 from unaligned.cli._inputs import Inputs, read_named
-from unaligned.cli._options import EXIT_CODES, NamedFile, file_options
+from unaligned.cli._options import EXIT_CODES, NamedFile, PositiveType, file_options
 from unaligned.cli._outputs import (
     KIND,
     SUMMARY,
@@ -35,6 +35,7 @@ from unaligned.cli._session import Screen, session
 from unaligned.cli.cluster import read_n_clusters
 from unaligned.estimators import ESTIMATORS
 from unaligned.selection import select_n_clusters
+from unaligned.views import check_n_clusters, check_views
 
 __all__ = ["compare"]
 
@@ -75,7 +76,7 @@ def _methods(_: Any, __: Any, value: str | None) -> tuple[str, ...]:
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0, min_open=True),
+    type=PositiveType(),
     default=300.0,
     show_default=True,
     help="Seconds that one method may take.",
@@ -152,7 +153,10 @@ def _compared(
         raise click.ClickException(
             f"Methods are compared on two views, and there are {len(inputs.data.Xs)}."
         )
-    if n_clusters is None:
+    views = check_views(inputs.Xs)
+    if n_clusters is not None:
+        check_n_clusters(n_clusters, views)
+    else:
         screen.stage("Choosing the number of clusters")
         found = select_n_clusters(inputs.Xs, random_state=seed, verbose=1)
         n_clusters = int(found.n_clusters)
@@ -160,7 +164,7 @@ def _compared(
             f"The number of clusters, {n_clusters}, was chosen without labels; set "
             "another with -k."
         )
-    return Compared([*inputs.data.Xs], inputs.data.aligned, n_clusters, seed)
+    return Compared(views.arrays, inputs.data.aligned, n_clusters, seed)
 
 
 def _chosen(

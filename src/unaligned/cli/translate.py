@@ -19,7 +19,7 @@ from unaligned.cli._options import (
 )
 
 if TYPE_CHECKING:
-    from unaligned.datasets import FileViews
+    from unaligned.datasets import FileView, FileViews
     from unaligned.spaces import SpaceTranslator
 
 __all__ = ["translate"]
@@ -154,8 +154,10 @@ def _read(
     match_ids: bool,
 ) -> "tuple[FileViews, tuple[Any, list[str]]]":
     """Read both spaces, what is known of them, and the vectors to look up."""
-    from unaligned.cli._inputs import joined, read_pairs
+    from unaligned.cli._inputs import complain_of_no_match, joined, read_pairs
     from unaligned.datasets import read_view, read_views
+    from unaligned.matrices import as_matrix
+    from unaligned.views import check_views
 
     ids = [one.id_column, other.id_column]
     data = read_views(
@@ -165,12 +167,47 @@ def _read(
         raise click.ClickException(
             f"Two spaces are needed, and the files hold {len(data.Xs)}."
         )
+    complain_of_no_match(match_ids, data)
     if pairs is not None:
         data = data._replace(aligned=joined(data.aligned, read_pairs(pairs, data)))
+    # What cannot be used is told before the search, by the name of its file.
+    for path, X in zip((one.path, other.path), data.Xs, strict=True):
+        _check_dense(path, X)
+    check_views(dict(zip(data.view_names, data.Xs, strict=True)))
     if queries is None:
         return data, (data.Xs[0], data.row_ids[0])
     view = read_view(queries.path, id_column=queries.id_column, mmap=True)
-    return data, (view.X, view.row_ids or [*map(str, range(view.X.shape[0]))])
+    _check_dense(queries.path, view.X)
+    X = as_matrix(_in_order(view, queries.path, data), str(queries.path))
+    return data, (X, view.row_ids or [*map(str, range(len(X)))])
+
+
+def _check_dense(path: Path, X: Any) -> None:
+    """Complain about a sparse matrix."""
+    if hasattr(X, "toarray"):
+        raise click.ClickException(
+            f"{path} holds a sparse matrix. Reduce it to some hundred columns first, "
+            "e.g. with sklearn.decomposition.TruncatedSVD."
+        )
+
+
+def _in_order(view: "FileView", path: Path, data: "FileViews") -> Any:
+    """Put the columns of new vectors in the order of the first space."""
+    names, wanted = view.feature_names, data.feature_names[0]
+    width = data.Xs[0].shape[1]
+    if view.X.shape[1] != width:
+        raise click.ClickException(
+            f"{path} has vectors of {view.X.shape[1]} numbers, and {data.paths[0]} has "
+            f"vectors of {width}. --new takes vectors of the first space."
+        )
+    if not names or not wanted or names == wanted:
+        return view.X
+    if missing := [name for name in wanted if name not in names]:
+        raise click.ClickException(
+            f"{path} has no column {missing[0]!r}, which {data.paths[0]} has. --new "
+            "takes the same columns; rename those that are."
+        )
+    return view.X[:, [names.index(name) for name in wanted]]
 
 
 def _standing(spaces: "SpaceTranslator") -> dict[str, Any]:

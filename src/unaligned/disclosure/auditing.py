@@ -11,6 +11,7 @@ from unaligned.disclosure.attack import Matches, prepare_attack
 from unaligned.disclosure.findings import Audit, ColumnRisk, Level
 from unaligned.disclosure.giveaway import Giveaway, find_giveaway
 from unaligned.known_pairs import pairs_by_name
+from unaligned.matrices import as_matrix
 from unaligned.preparation import Prepared, prepare
 from unaligned.savuc.config import Settings, settings_of
 from unaligned.savuc.trust import FEWEST_DIRECTIONS
@@ -88,12 +89,19 @@ def audit(
     rng = check_random_state(random_state)
     tables = [_prepared(table, key) for table in (original, released)]
     pairs = _true_pairs(tables, key, same_order)
-    views = [_dense(table) for table in tables]
+    views = [
+        as_matrix(_dense(table), f"the {name} table")
+        for name, table in zip(("original", "released"), tables, strict=True)
+    ]
+    if pairs is not None:
+        views[1], pairs = _shuffled(views[1], pairs, rng)
     attack = prepare_attack(views[0], views[1], settings_of(effort), rng)
     if min(view.whitened.shape[1] for view in attack.views) < FEWEST_DIRECTIONS:
+        (n, d), (m, e) = (view.shape for view in views)
         raise ValueError(
-            f"The tables have {views[0].shape[1]} and {views[1].shape[1]} columns to "
-            f"use; the attack needs {FEWEST_DIRECTIONS} of each."
+            f"The tables have {d} and {e} columns to use, and {n} and {m} rows; the "
+            f"attack needs {FEWEST_DIRECTIONS} columns of each, and more rows than "
+            "that."
         )
     found, trust = attack.search(rng)
     by_search = None
@@ -114,6 +122,19 @@ def audit(
         columns=_risks(tables[1], told),
         share_with_all=told.linked,
         preparation=[table.summary() for table in tables],
+    )
+
+
+def _shuffled(
+    released: Any, pairs: Indices, rng: np.random.RandomState
+) -> tuple[Any, Indices]:
+    """Put the released rows in another order: rows that look the same are no find.
+
+    Which of them is taken goes by their order, and an attacker does not know that.
+    """
+    order = rng.permutation(len(released))
+    return released[order], np.column_stack(
+        [pairs[:, 0], np.argsort(order)[pairs[:, 1]]]
     )
 
 

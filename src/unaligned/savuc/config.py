@@ -11,11 +11,16 @@ Where a figure comes from stands beside it:
   (``python -m benchmarks.trust --calibrate``).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
+from typing import Any
 
 __all__ = ["EFFORTS", "Settings", "settings_of"]
 
 Step = tuple[int, float]  # directions, temperature
+
+MAY_BE_ZERO = ("least_gain", "n_rival_rows", "n_rivals", "ridge", "turning_point")
+LARGEST = 2**31  # what compiled code counts to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +106,37 @@ class Settings:
     """Rows of a plan that is kept as a dense matrix. Cost."""
     n_near: int = 32
     """Pairs of every row, from either side, that a sparse plan keeps. Cost."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that no search can work with, from a user or from a file."""
+        for field in fields(self):
+            _check(field.name, getattr(self, field.name), field.default)
+
+
+def _check(name: str, value: Any, default: Any) -> None:
+    """Complain about a setting that is not of the kind of its default."""
+    kind, or_zero = type(default), name in MAY_BE_ZERO
+    if kind is tuple:
+        wanted = "a tuple of steps: a number of directions and a temperature"
+        fits = isinstance(value, tuple) and value and all(map(_is_step, value))
+    else:
+        wanted = "a whole number" if kind is int else "a number"
+        wanted += f" {'from' if or_zero else 'above'} 0, below {LARGEST}"
+        fits = _is_number(value, kind, or_zero)
+    if not fits:
+        raise ValueError(f"{name}={value!r} is no setting: it must be {wanted}.")
+
+
+def _is_step(value: Any) -> bool:
+    pair = isinstance(value, tuple) and len(value) == 2
+    return pair and _is_number(value[0], int) and _is_number(value[1], float)
+
+
+def _is_number(value: Any, kind: type, or_zero: bool = False) -> bool:
+    is_one = isinstance(value, Integral if kind is int else Real)
+    if not is_one or isinstance(value, bool):
+        return False
+    return bool(0 < value < LARGEST or (or_zero and value == 0))
 
 
 NORMAL = Settings()

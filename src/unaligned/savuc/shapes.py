@@ -5,7 +5,7 @@ f{i} features of its bridge, and r is the number of directions that views share.
 """
 
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 from unaligned.savuc.bridge import Bridge
@@ -71,7 +71,15 @@ def shapes_of_bridge(bridge: Bridge) -> dict[str, Any]:
 
 
 def check_links(bridge: Bridge) -> None:
-    """Check that known pairs are rows of their views, and numbers are numbers."""
+    """Check that known pairs are rows of their views, and lead where it is said."""
+    views = range(len(bridge.features))
+    if sorted(i for group in bridge.groups for i in group) != list(views):
+        raise ValueError("its bridge does not have every view in one group")
+    for group in bridge.groups:
+        for i, j in permutations(group, 2):
+            for step in pairwise(bridge.way(i, j)):
+                if (min(step), max(step)) not in bridge.links:
+                    raise ValueError(f"its bridge has no pairs of views {step}")
     for pair, link in bridge.links.items():
         for i, rows in zip(pair, link.rows, strict=True):
             if rows.min() < 0 or rows.max() >= len(bridge.features[i]):

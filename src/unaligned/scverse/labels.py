@@ -104,6 +104,9 @@ def transfer_labels(
     """
     import pandas as pd  # comes with AnnData
 
+    for name, cells in ((SOURCE, source), (TARGET, target)):
+        if not hasattr(cells, "obs_names"):
+            raise TypeError(f"{name} must be an AnnData, got {type(cells).__name__}.")
     if key not in source.obs:
         raise ValueError(
             f"key={key!r} is no column of source.obs, which has {[*source.obs]}."

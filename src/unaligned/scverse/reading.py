@@ -76,14 +76,17 @@ def _of(choice: Choice, name: str) -> str | None:
 def _modalities(mdata: Any) -> dict[str, Any]:
     """AnnData by name, with names that tell cells apart."""
     modalities = getattr(mdata, "mod", mdata)
-    if not isinstance(modalities, Mapping) or not all(
-        hasattr(cells, "obs_names") for cells in modalities.values()
-    ):
+    if not isinstance(modalities, Mapping):
         raise TypeError(
             "A MuData or a dict of AnnData by name of modality is needed, got "
             f"{type(mdata).__name__}."
         )
     for name, cells in modalities.items():
+        if not hasattr(cells, "obs_names"):
+            raise TypeError(
+                "A MuData or a dict of AnnData by name of modality is needed, and "
+                f"modality {name!r} is {type(cells).__name__}."
+            )
         if not cells.obs_names.is_unique:
             raise ValueError(
                 f"Several cells of modality {name!r} have one name. Call its "
@@ -104,6 +107,12 @@ def _prepared(
             )
         if rep not in cells.obsm:
             rep, layer = None, rep
+    if cells.X is None and rep in (None, "X") and layer is None:
+        raise ValueError(
+            f"Modality {name!r} has no X. Name a key of its obsm "
+            f"({sorted(cells.obsm)}) with use_rep=, or one of its layers "
+            f"({sorted(cells.layers)}) with layer=."
+        )
     try:
         return prepare(cells, use_rep=rep, layer=layer, transform=transform or "auto")
     except ValueError as error:

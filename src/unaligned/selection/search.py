@@ -201,10 +201,22 @@ default="predictability"
         repeat = int(np.argmax(scores[self.best_index_]))
         best = tasks[self.best_index_ * self.n_repeats + repeat].model
         self.best_estimator_ = best.fit(Xs, aligned=aligned)
-        for name in HANDED_ON:
-            if hasattr(best, name):
-                setattr(self, name, getattr(best, name))
+        self._hand_on()
         return self
+
+    def _hand_on(self) -> None:
+        """Take over what the best estimator found."""
+        for name in HANDED_ON:
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        found = {name: x for name, x in state.items() if name not in HANDED_ON}
+        super()._restore_state(found)
+        if "best_estimator_" in found:  # a file could say otherwise than its best
+            self._hand_on()
+        elif found:
+            raise ValueError(f"it has {min(found)}, but no best_estimator_")
 
     def fit_predict(self, Xs: Any, y: Any = None, *, aligned: Any = None) -> Any:
         """Fit and return ``labels_``, the labels of the rows of the first view.
