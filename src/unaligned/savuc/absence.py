@@ -1,0 +1,84 @@
+"""Which rows have a partner at all, by comparison with rows that were bereft of theirs.
+
+A row without a partner finds rows that are near to it, too, and in dense places very
+near ones. How near, the data tell: take the partner of a row away, and what is left of
+its candidates is what a row without a partner would find. The share of rows without a
+partner follows from how many find no more than that, and the probability that a row has
+one from both distributions (the local false discovery rate of Efron and others, 2001).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.isotonic import IsotonicRegression
+
+from unaligned.savuc.confidence import BELOW_ONE
+
+__all__ = ["Partnered", "partnered"]
+
+Array = NDArray[Any]
+NOTHING = -1e3  # log support of no candidate at all: far below any other
+
+
+class Partnered(NamedTuple):
+    """Probability that every candidate of every row is its partner."""
+
+    probability: Array
+    """(n, k)."""
+    absent: float
+    """Share of the rows that have no partner."""
+
+
+def partnered(support: Array, confident: Array) -> Partnered:
+    """Probability of candidates, where some rows have no partner.
+
+    Parameters
+    ----------
+    support : ndarray of shape (n, k)
+        Log-likelihood ratios of k candidates of every row, less what other rows claim
+        of them; at least two.
+    confident : ndarray of shape (n,)
+        How far the best candidate of a row is believed to be its partner, from 0 to 1:
+        so much the row counts as one that was bereft.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.RandomState(0)
+    >>> support = rng.normal(size=(4000, 3))
+    >>> support[:3000, 0] += 9  # the others have no partner
+    >>> found = partnered(support, (support.max(axis=1) > 5).astype(float))
+    >>> round(found.absent, 1), found.probability[:3000, 0].mean().round(2)
+    (0.2, np.float64(1.0))
+    """
+    support = np.maximum(support, NOTHING)
+    everything = np.logaddexp.reduce(support, axis=1)
+    rows, best = np.arange(len(support)), support.argmax(axis=1)
+    rest = support.copy()
+    rest[rows, best] = -np.inf
+    bereft = np.logaddexp.reduce(rest, axis=1)
+    weights = confident / max(float(confident.sum()), np.finfo(float).tiny)
+    absent = share_absent(everything, bereft, weights)
+    # Of those found and those bereft together, the share of the former at a support is
+    # f / (f + absent f0), from which the rate absent f0 / f of rows without a partner.
+    scores = np.concatenate([everything, bereft])
+    is_found = np.repeat([1.0, 0.0], len(support))
+    counts = np.concatenate([np.full(len(support), 1 / len(support)), absent * weights])
+    curve = IsotonicRegression(y_min=0.5, y_max=1.0)
+    share = curve.fit(scores, is_found, sample_weight=counts).predict(everything)
+    has_one = np.minimum(2 - 1 / share, BELOW_ONE)
+    probability = np.exp(support - everything[:, None]) * has_one[:, None]
+    return Partnered(probability, absent)
+
+
+def share_absent(everything: Array, bereft: Array, weights: Array) -> float:
+    """Share of rows without a partner: as many as find little, over what is expected.
+
+    Little is less than half of the bereft rows find (Storey's estimate, 2002).
+    """
+    order = np.argsort(bereft)
+    middle = np.searchsorted(np.cumsum(weights[order]), 0.5)
+    little = bereft[order[min(middle, len(order) - 1)]]
+    expected = float(weights[bereft <= little].sum())
+    return min(1.0, float(np.mean(everything <= little)) / max(expected, 0.5))
