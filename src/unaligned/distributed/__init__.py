@@ -1,6 +1,7 @@
-"""The paper's method on data larger than memory, and on many machines, with dask."""
+"""Data larger than memory, and many machines, with dask: ours and the paper's method."""
 
+from unaligned.distributed.aligning import align
 from unaligned.distributed.estimator import PAVuC
 from unaligned.distributed.reading import open_views
 
-__all__ = ["PAVuC", "open_views"]
+__all__ = ["PAVuC", "align", "open_views"]
