@@ -3,5 +3,6 @@
 from unaligned.distributed.aligning import align
 from unaligned.distributed.estimator import PAVuC
 from unaligned.distributed.reading import open_views
+from unaligned.distributed.savuc import SAVuC
 
-__all__ = ["PAVuC", "align", "open_views"]
+__all__ = ["PAVuC", "SAVuC", "align", "open_views"]
