@@ -53,11 +53,10 @@ def partnered(support: Array, confident: Array) -> Partnered:
     (0.2, np.float64(0.99))
     """
     support = np.maximum(support, NOTHING)
-    everything = np.logaddexp.reduce(support, axis=1)
-    rows, best = np.arange(len(support)), support.argmax(axis=1)
-    rest = support.copy()
-    rest[rows, best] = -np.inf
-    bereft = np.logaddexp.reduce(rest, axis=1)
+    ranked = np.sort(support, axis=1)
+    # Of as many candidates either way: all but the last, and all but the best.
+    everything = np.logaddexp.reduce(ranked[:, 1:], axis=1)
+    bereft = np.logaddexp.reduce(ranked[:, :-1], axis=1)
     weights = confident / max(float(confident.sum()), np.finfo(float).tiny)
     absent = share_absent(everything, bereft, weights)
     # Of those found and those bereft together, the share of the former at a support is
@@ -68,7 +67,8 @@ def partnered(support: Array, confident: Array) -> Partnered:
     curve = IsotonicRegression(y_min=0.5, y_max=1.0)
     share = curve.fit(scores, is_found, sample_weight=counts).predict(everything)
     has_one = np.minimum(2 - 1 / share, BELOW_ONE)
-    probability = np.exp(support - everything[:, None]) * has_one[:, None]
+    shares = np.exp(support - np.logaddexp.reduce(support, axis=1)[:, None])
+    probability = shares * has_one[:, None]
     return Partnered(probability, absent)
 
 
