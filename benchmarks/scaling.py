@@ -129,11 +129,11 @@ def score(alignment, partners):
     return {
         "exact": round(float(right.sum() / (partners >= 0).sum()), 4),
         "confident": round(float(sure.sum() / len(partners)), 4),
-        "right_if_confident": round(float(right[sure].mean()), 4) if any(sure) else None,
+        "right_if_confident": round(float(right[sure].mean()), 4)
+        if any(sure)
+        else None,
         "found_alone": round(float(alone[partners < 0].mean()), 4),
-        "calibration_error": round(
-            calibration_error(*map(np.array, bins.values())), 4
-        ),
+        "calibration_error": round(calibration_error(*map(np.array, bins.values())), 4),
     }
 
 

@@ -66,7 +66,7 @@ def test_moments_of_parts_are_those_of_the_whole():
 
 def test_the_first_bad_value_is_named(X):
     X[700, 2] = np.nan
-    with pytest.raises(ValueError, match="700.*2|row 700"):
+    with pytest.raises(ValueError, match="row 700"):
         read(X, 100)
 
 

@@ -26,7 +26,7 @@ def test_the_share_without_a_partner_is_found(n_with):
     assert found.absent == pytest.approx(1 - has_one.mean(), abs=0.06)
 
 
-@pytest.mark.parametrize("gain", [3.0, 4.0, 6.0])
+@pytest.mark.parametrize("gain", [5.0, 6.0, 8.0])
 def test_probability_is_the_share_of_rows_that_have_a_partner(gain):
     support, has_one = support_of(gain=gain)
     found = partnered(support, (has_one & (support.argmax(axis=1) == 0)).astype(float))

@@ -1,4 +1,4 @@
-"""Data larger than memory, and many machines, with dask: ours and the paper's method."""
+"""Data larger than memory, and many machines, with dask."""
 
 from unaligned.distributed.aligning import align
 from unaligned.distributed.estimator import PAVuC

@@ -215,7 +215,7 @@ def search_on_samples(
     drawn again until a matching is trusted.
     """
     n_tries = N_SEARCHES if max(len(one.whitened), len(other.whitened)) > MANY else 1
-    cores, best = Cores(), None
+    cores, fits = Cores(), []
     with cores.busy():
         for _ in range(n_tries):
             drawn, sample = draw_view(one, known, settings, rng)
@@ -223,11 +223,11 @@ def search_on_samples(
             other = replace(other, drawn=np.sort(sketched))
             given = known_in_sample(drawn, known)
             fit = search_pair(sample, other, settings, rng, cores, given)
-            if best is None or fit.trust > best.trust:
-                best = fit
+            fits.append(fit)
             if fit.trust >= TRUSTED:
                 break
         else:
+            best = max(fits, key=lambda fit: fit.trust)
             return best, (np.arange(0), np.arange(0))
         search = PairSearch(sample, other, settings, cores, given)
         partner = search.matching(fit.cross, rng)

@@ -43,8 +43,8 @@ def check_dask_matrix(X: Any, label: str) -> Any:
         raise TypeError(
             f"{label} is a {type(X).__name__}, and unaligned.distributed takes dask "
             "arrays. Use what has the same name in unaligned for data that fit into "
-            "memory, dask.array.from_array(X, chunks=(100_000, -1)) to try this on them, "
-            "or unaligned.distributed.open_views(paths) for files."
+            "memory, dask.array.from_array(X, chunks=(100_000, -1)) to try this on "
+            "them, or unaligned.distributed.open_views(paths) for files."
         )
     if hasattr(X, "to_dask_array"):  # a data frame, which does not know its lengths
         X = X.to_dask_array(lengths=True)

@@ -32,8 +32,8 @@ ROWS_AT_ONCE = 100_000  # read along canonical directions. Cost
 class Candidates(NamedTuple):
     """The rows of the second view that are likeliest to be partners."""
 
-    columns: Indices
-    """Best first: (n, k). Where there are fewer, the last ones stand for nothing."""
+    columns: Array
+    """Best first, in int32: (n, k). The last ones may stand for nothing."""
     ratios: Array
     """Log-likelihood ratios of one object to two; `NOTHING` for nothing: (n, k)."""
 
@@ -159,7 +159,9 @@ def draw_centres(points: Array, seed: int) -> Array:
     n_cells = max(1, int(np.sqrt(len(points))))
     rng = np.random.RandomState(seed)
     drawn = np.sort(rng.permutation(len(points))[: ROWS_PER_CENTRE * n_cells])
-    model = KMeans(n_cells, init="random", n_init=1, max_iter=N_LLOYD, random_state=seed)
+    model = KMeans(
+        n_cells, init="random", n_init=1, max_iter=N_LLOYD, random_state=seed
+    )
     with threadpool_limits(limits=1):
         centres = model.fit(points[drawn, :-1]).cluster_centers_
     return np.column_stack([centres, -0.5 * (centres**2).sum(axis=1)])

@@ -82,7 +82,7 @@ def learn(
 
 def probable(
     canonical: Canonical, one: Array, other: Array, seed: int
-) -> tuple[Indices, Array]:
+) -> tuple[Array, Array]:
     """Candidates of every row, and the probability of each."""
     shape = len(one), len(other)
     k = min(N_CANDIDATES, shape[1])
@@ -96,7 +96,7 @@ def probable(
     return columns, partnered(support, confident).probability
 
 
-def one_to_one(columns: Indices, probability: Array, m: int) -> tuple[Indices, Array]:
+def one_to_one(columns: Array, probability: Array, m: int) -> tuple[Indices, Array]:
     """Give every row its best candidate, and every candidate to one row."""
     rows = np.arange(len(columns))
     best = probability.argmax(axis=1)

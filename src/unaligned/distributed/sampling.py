@@ -1,4 +1,4 @@
-"""Rows of aligned views that stand for all of them where labels and maps are learned."""
+"""Rows of aligned views that stand for all where labels and maps are learned."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -69,10 +69,10 @@ def draw_aligned(
         more = np.setdiff1d(rng.permutation(n)[: min(wanted, n)], there)
         some = rng.permutation(more)[: max(wanted - len(there), 0)]
         rows.append(np.sort(np.concatenate([there, some])))
-    arrays = [take_rows(blocks, at) for blocks, at in zip(task.blocks, rows, strict=True)]
-    identities = [
-        ids[at] for ids, at in zip(task.pairs.identities, rows, strict=True)
+    arrays = [
+        take_rows(blocks, at) for blocks, at in zip(task.blocks, rows, strict=True)
     ]
+    identities = [ids[at] for ids, at in zip(task.pairs.identities, rows, strict=True)]
     return Sample(
         rows,
         Views(arrays, task.views.names),

@@ -78,7 +78,7 @@ def share_absent(everything: Array, bereft: Array, weights: Array) -> float:
     Little is less than half of the bereft rows find (Storey's estimate, 2002).
     """
     order = np.argsort(bereft)
-    middle = np.searchsorted(np.cumsum(weights[order]), 0.5)
+    middle = int(np.searchsorted(np.cumsum(weights[order]), 0.5))
     little = bereft[order[min(middle, len(order) - 1)]]
     expected = float(weights[bereft <= little].sum())
     return min(1.0, float(np.mean(everything <= little)) / max(expected, 0.5))
