@@ -9,7 +9,7 @@ from partly_shared import partly_shared
 from same_fit import chunked
 
 import unaligned
-from unaligned.distributed import align, aligning, open_views
+from unaligned.distributed import align, open_views, searching
 from unaligned.kernels import blocks
 from unaligned.savuc.config import EFFORTS
 
@@ -84,8 +84,9 @@ def test_files_of_any_kind_give_the_same(shared, tmp_path):
 
 def test_samples_stand_for_many_rows(shared, monkeypatch):
     Xs, partner = partly_shared(n=1200, seed=1)
-    monkeypatch.setattr(aligning, "MANY", 600)
-    monkeypatch.setattr(aligning, "N_THIN", 400)
+    for name, value in {"MANY": 600, "N_THIN": 400, "N_BESIDE": 600}.items():
+        monkeypatch.setattr(searching, name, value)
+    monkeypatch.setattr(searching, "N_SEARCHES", 4)
     found = found_by(chunked(Xs, 400))
     assert found.verdict == ["objects", "objects"]
     there = partner >= 0
@@ -123,15 +124,20 @@ def test_known_pairs_stay(shared):
     assert found.known[1] == pytest.approx(30 / 400)
 
 
-def test_known_pairs_of_a_sample():
-    drawn = np.array([2, 5, 9])
-    places, partners = aligning.known_in_sample(
-        drawn, (np.array([1, 5, 9, 11]), np.array([7, 8, 3, 4]))
-    )
-    assert_array_equal(places, [1, 2])
-    assert_array_equal(partners, [8, 3])
-    assert aligning.known_in_sample(drawn, (np.array([1]), np.array([7]))) is None
-    assert aligning.known_in_sample(drawn, None) is None
+def test_known_pairs_of_samples():
+    rows, partners = np.array([2, 5, 9]), np.array([3, 4, 8])
+    known = np.array([1, 5, 9, 2]), np.array([4, 8, 3, 7])
+    found = searching.known_among(known, rows, partners)
+    assert_array_equal(found, [[1, 2], [2, 0]])
+    assert searching.known_among((known[0][:1], known[1][:1]), rows, partners) is None
+    assert searching.known_among(None, rows, partners) is None
+
+
+def test_known_rows_are_drawn_first():
+    drawn = searching.draw_rows(100, 20, np.arange(50, 58), np.random.RandomState(0))
+    assert len(np.unique(drawn)) == 20
+    assert_array_equal(np.sort(drawn), drawn)
+    assert set(range(50, 58)) < set(drawn)
 
 
 def test_what_is_no_dask_array_is_refused(shared):

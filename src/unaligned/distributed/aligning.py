@@ -13,17 +13,16 @@ from unaligned.alignment import TRUSTED, Alignment
 from unaligned.distributed.blocks import Block, check_dask_matrix
 from unaligned.distributed.geometry import read_geometry, split_view
 from unaligned.distributed.pairing import N_CANDIDATES, match_all_rows
-from unaligned.kernels.devices import Cores, spawn
+from unaligned.distributed.searching import search_many_rows
+from unaligned.kernels.devices import spawn
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.progress import Heartbeat, say
 from unaligned.savuc.align import as_alignment
 from unaligned.savuc.config import EFFORTS, Settings, settings_of
 from unaligned.savuc.geometry import Geometry
-from unaligned.savuc.groups import N_THIN, Group
+from unaligned.savuc.groups import Group
 from unaligned.savuc.growth import Problem
-from unaligned.savuc.refine import Known
-from unaligned.savuc.search import PairFit, PairSearch, search_pair
 from unaligned.savuc.starts import SearchView, prepare_view
 from unaligned.views import Views, check_views
 
@@ -32,10 +31,6 @@ __all__ = ["Task", "align", "align_views", "memory_need"]
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
-MANY = 1.5 * N_THIN  # rows from which a search is on samples, as in memory
-# Samples of two views, at most, that are searched. They have few objects in common, and
-# about one search in three finds a matching that is there. Cost
-N_SEARCHES = 8
 BYTES_PER_CANDIDATE = 110  # of belief propagation, in float64: measured peak
 
 
@@ -186,9 +181,7 @@ def gather_group(
         known = task.pairs.between(first, i)
         names = [task.views.names[j] for j in (first, i)]
         task.tell(f"views {names[0]} and {names[1]}: searching")
-        fit, pairs = search_on_samples(
-            whole, search_views[i], known, task.settings, rng
-        )
+        fit, pairs = search_many_rows(whole, search_views[i], known, task.settings, rng)
         task.tell(f"views {names[0]} and {names[1]}: trust {fit.trust:.2f}")
         best[[first, i]] = np.maximum(best[[first, i]], fit.trust)
         if fit.trust < TRUSTED:
@@ -199,68 +192,3 @@ def gather_group(
         rows[i], confidence[i] = match_all_rows(*sides, pairs, rng, known)
         trust[i] = fit.trust
     return Group(tuple(rows), rows, confidence, trust, whole), rest
-
-
-def search_on_samples(
-    one: SearchView,
-    other: SearchView,
-    known: Known,
-    settings: Settings,
-    rng: np.random.RandomState,
-) -> tuple[PairFit, tuple[Indices, Indices]]:
-    """Search two views on a sample of the first, and match some of its rows.
-
-    The rows of the second view that are near to those of the sample are looked for
-    among all of its rows: two samples would have few objects in common. Samples are
-    drawn again until a matching is trusted.
-    """
-    n_tries = N_SEARCHES if max(len(one.whitened), len(other.whitened)) > MANY else 1
-    cores, fits = Cores(), []
-    with cores.busy():
-        for _ in range(n_tries):
-            drawn, sample = draw_view(one, known, settings, rng)
-            sketched = rng.permutation(len(other.whitened))[: settings.n_sketched]
-            other = replace(other, drawn=np.sort(sketched))
-            given = known_in_sample(drawn, known)
-            fit = search_pair(sample, other, settings, rng, cores, given)
-            fits.append(fit)
-            if fit.trust >= TRUSTED:
-                break
-        else:
-            best = max(fits, key=lambda fit: fit.trust)
-            return best, (np.arange(0), np.arange(0))
-        search = PairSearch(sample, other, settings, cores, given)
-        partner = search.matching(fit.cross, rng)
-    matched = np.flatnonzero(partner >= 0)
-    return fit, (drawn[matched], partner[matched])
-
-
-def draw_view(
-    view: SearchView, known: Known, settings: Settings, rng: np.random.RandomState
-) -> tuple[Indices, SearchView]:
-    """Draw rows of a view for a search, all of few; give them as a view, too."""
-    geometry, n = view.geometry, len(view.whitened)
-    drawn = draw_sample(n, known, rng) if n > MANY else np.arange(n)
-    sample = geometry._replace(
-        points=geometry.points[drawn], lengths=geometry.lengths[drawn]
-    )
-    return drawn, prepare_view(sample, settings, rng)
-
-
-def draw_sample(n: int, known: Known, rng: np.random.RandomState) -> Indices:
-    """Draw rows of a view, half of them with known partners, as far as there are."""
-    order = rng.permutation(n)
-    partnered = np.isin(order, known[0] if known is not None else [])
-    first = order[partnered][: N_THIN // 2]
-    others = order[~np.isin(order, first)][: N_THIN - len(first)]
-    return np.sort(np.concatenate([first, others]))
-
-
-def known_in_sample(drawn: Indices, known: Known) -> Known:
-    """Known pairs of sampled rows: places in the sample, and rows of the other view."""
-    if known is None or not known[0].size:
-        return None
-    rows, partners = known
-    places = np.searchsorted(drawn, rows)
-    there = drawn[np.minimum(places, len(drawn) - 1)] == rows
-    return (places[there], partners[there]) if there.any() else None
