@@ -17,6 +17,7 @@ from unaligned.savuc.config import Settings
 from unaligned.savuc.groups import N_THIN
 from unaligned.savuc.refine import Known
 from unaligned.savuc.search import (
+    Fit,
     PairFit,
     PairSearch,
     best_first,
@@ -91,7 +92,7 @@ def search_samples(
     cores: Cores,
 ) -> list[Array]:
     """Cross-correlations that searches of samples lead to, largest score first."""
-    fits = []
+    fits: list[Fit] = []
     for _ in range(N_SEARCHES * settings.n_searches):
         rows = [
             draw_rows(len(view.whitened), size, given_rows(known, side), rng)
@@ -101,8 +102,10 @@ def search_samples(
         given = known_among(known, *rows)
         search = PairSearch(views[0], views[1], settings, cores, given)
         best, _ = search.best_matching(rng)
-        fits.append(best)
-    return [cross for cross, _ in best_first(fits)]
+        fits = best_first([*fits, best])
+        if len(fits) > 1 and agreement(fits[0][0], fits[1][0]) > SAME:
+            break  # two samples lead to one matching, and none to a better one
+    return [cross for cross, _ in fits]
 
 
 def tested_among_all(
@@ -112,13 +115,14 @@ def tested_among_all(
 
     One that comes to a matching that was tested before is left out.
     """
-    settings, fits = search.settings, []
+    settings, fits = search.settings, list[PairFit]()
     rows = sample_rows(search.all_rows, settings.n_refined, rng)
-    for at, start in enumerate(found):
+    for start in found:
         cross, value = search.refine(start, rows, rng)
         if any(agreement(cross, fit.cross) > SAME for fit in fits):
             continue
-        evidence, rivals = search.test(cross, found[at + 1 :], rng)
+        others = [rival for rival in found if agreement(cross, rival) <= SAME]
+        evidence, rivals = search.test(cross, others, rng)
         excess = excess_over(evidence, rivals)
         trust = trust_in(excess, settings)
         fits.append(PairFit(cross, value, evidence, excess, trust, tuple(rivals)))
@@ -128,7 +132,7 @@ def tested_among_all(
 
 
 def part_of(view: SearchView, rows: Indices, rng: np.random.RandomState) -> SearchView:
-    """Some rows of a view as a view, on the scale of the whole."""
+    """Make a view of some rows of a view, on the scale of the whole."""
     geometry, settings = view.geometry, view.settings
     sketched = np.sort(rng.permutation(len(rows))[: settings.n_sketched])
     some = geometry._replace(
@@ -149,9 +153,8 @@ def draw_rows(n: int, size: int, given: Indices, rng: np.random.RandomState) -> 
     """
     first = given[: size // 2]
     others = np.setdiff1d(rng.permutation(n)[:size], first)
-    return np.sort(
-        np.concatenate([first, rng.permutation(others)[: size - len(first)]])
-    )
+    others = rng.permutation(others)[: size - len(first)]
+    return np.sort(np.concatenate([first, others]))
 
 
 def known_among(known: Known, rows: Indices, partners: Indices) -> Known:

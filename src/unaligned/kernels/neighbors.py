@@ -52,9 +52,9 @@ def top_products(
     dtype = xp.result_type(rows, columns)
     indices = xp.zeros((len(rows), k), dtype=xp.int64, device=where)
     products = xp.full((len(rows), k), -xp.inf, dtype=dtype, device=where)
-    select, width = _select_by_sorting, len(columns)
-    if is_numpy_array(rows):
-        select, width = _select_compiled, min(len(columns), MOST_COLUMNS)
+    on_host = is_numpy_array(rows)
+    select = _select_compiled if on_host else _select_by_sorting
+    width = min(len(columns), MOST_COLUMNS) if on_host else len(columns)
     step = max(1, BLOCK_ENTRIES // width)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
