@@ -23,7 +23,7 @@ from dask.utils import parse_bytes
 
 from benchmarks.confidence import binned, calibration_error
 from benchmarks.out_of_core import watch
-from benchmarks.shared_rows import make_views
+from benchmarks.shared_rows import NOISE, make_views
 from unaligned.alignment import TRUSTED
 from unaligned.alignment_tables import matches_of
 from unaligned.json_lines import append_record, read_records
@@ -91,7 +91,7 @@ def view_paths(folder):
     return [folder / f"view{i}.npy" for i in (0, 1)]
 
 
-def write_views(folder, n):
+def write_views(folder, n, noise):
     """Write two views, and who belongs to whom."""
 
     def allocate(view, shape):
@@ -99,7 +99,7 @@ def write_views(folder, n):
             view_paths(folder)[view], "w+", np.float32, shape
         )
 
-    made = make_views(n, allocate=allocate)
+    made = make_views(n, noise=noise, allocate=allocate)
     np.save(folder / "partners.npy", made.partners())
 
 
@@ -150,6 +150,7 @@ def attempt(method, n, folder, arguments):
     record = {
         "method": method,
         "rows": n,
+        "noise": arguments.noise,
         "memory_limit": arguments.memory,
         "seconds_limit": arguments.seconds,
         "peak_gb": round(peak / 1e9, 2),
@@ -170,6 +171,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--methods", nargs="*", default=[*METHODS], choices=METHODS)
     parser.add_argument("--rows", nargs="*", type=int, default=SIZES)
+    parser.add_argument("--noise", type=float, default=NOISE)
     parser.add_argument("--memory", default="8 GB")
     parser.add_argument("--seconds", type=int, default=300, help="CPU time of a cell")
     parser.add_argument("--folder", type=Path, help="with room for the views")
@@ -181,10 +183,11 @@ def main():
     for n in arguments.rows:
         folder = Path(tempfile.mkdtemp(dir=arguments.folder))
         try:
-            there = list(read_records(RESULTS))
+            noise = arguments.noise
+            there = [r for r in read_records(RESULTS) if r.get("noise", NOISE) == noise]
             open_cells = [m for m in arguments.methods if not is_closed(m, n, there)]
             if open_cells:
-                write_views(folder, n)
+                write_views(folder, n, arguments.noise)
             for method in open_cells:
                 record = attempt(method, n, folder, arguments)
                 append_record(RESULTS, record)
