@@ -90,7 +90,7 @@ def unmatched_table(cells):
         "confident (≥ 0.5), of all rows",
         "right among the confident",
         "calibration error",
-        "rows without a partner that were told so",
+        "rows without a partner that got none",
     )
     for method in [name for name in METHODS if name.startswith("SAVuC")]:
         for n in sizes_of(cells):

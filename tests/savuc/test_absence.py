@@ -57,8 +57,8 @@ def test_rows_without_candidates_have_no_partner():
 
 
 def test_the_share_is_a_count_of_those_who_find_little():
-    bereft = np.arange(10.0)
-    everything = np.array([0.0, 1, 2, 50, 60, 70, 80, 90, 95, 99])
-    # Half of the bereft are at 4 or below, and three of ten rows.
-    found = share_absent(everything, bereft, np.full(10, 0.1))
+    null = np.arange(10.0)
+    total = np.array([0.0, 1, 2, 50, 60, 70, 80, 90, 95, 99])
+    # Half of the null is at 4 or below, and three of ten rows.
+    found = share_absent(total, null, np.full(10, 0.1))
     assert found == pytest.approx(3 / 10 / 0.5)

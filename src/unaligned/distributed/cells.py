@@ -5,11 +5,13 @@ and the rows of the one view in a cell are compared with those of the other in t
 around it. A cell is a task of its own.
 """
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from unaligned.distributed.passes import settle, stream
@@ -162,7 +164,8 @@ def draw_centres(points: Array, seed: int) -> Array:
     model = KMeans(
         n_cells, init="random", n_init=1, max_iter=N_LLOYD, random_state=seed
     )
-    with threadpool_limits(limits=1):
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of rows that are equal
         centres = model.fit(points[drawn, :-1]).cluster_centers_
     return np.column_stack([centres, -0.5 * (centres**2).sum(axis=1)])
 

@@ -224,9 +224,8 @@ class SAVuC(ClusterMixin, BaseEstimator):
         return self._on_blocks("translate", X, from_view, np.float32, width, to_view)
 
     def _width(self, view: int | str) -> int:
-        """Columns of a view; 1 for one that is not there, of which others complain."""
-        at = self.alignment_.index_of(view)
-        return self.n_features_per_view_[at]
+        """Columns of a view."""
+        return self.n_features_per_view_[self.alignment_.index_of(view)]
 
     def _on_blocks(
         self, method: str, X: Any, view: Any, dtype: Any, width: int | None, *more: Any

@@ -1,8 +1,8 @@
-"""Which rows have a partner at all, by comparison with rows that were bereft of theirs.
+"""Which rows have a partner at all, by comparison with a null of left-out partners.
 
 A row without a partner finds rows that are near to it, too, and in dense places very
-near ones. How near, the data tell: take the partner of a row away, and what is left of
-its candidates is what a row without a partner would find. The share of rows without a
+near ones. How near, the data tell: leave the best candidate of a row out, and what the
+others support is what a row without a partner would find. The share of rows without a
 partner follows from how many find no more than that, and the probability that a row has
 one from both distributions (the local false discovery rate of Efron and others, 2001).
 """
@@ -15,7 +15,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from unaligned.savuc.confidence import BELOW_ONE
 
-__all__ = ["Partnered", "partnered"]
+__all__ = ["NOTHING", "Partnered", "partnered"]
 
 Array = NDArray[Any]
 NOTHING = -1e3  # log support of no candidate at all: far below any other
@@ -40,7 +40,7 @@ def partnered(support: Array, confident: Array) -> Partnered:
         of them; at least two.
     confident : ndarray of shape (n,)
         How far the best candidate of a row is believed to be its partner, from 0 to 1:
-        so much the row counts as one that was bereft.
+        so much the row counts in the null.
 
     Examples
     --------
@@ -55,30 +55,29 @@ def partnered(support: Array, confident: Array) -> Partnered:
     support = np.maximum(support, NOTHING)
     ranked = np.sort(support, axis=1)
     # Of as many candidates either way: all but the last, and all but the best.
-    everything = np.logaddexp.reduce(ranked[:, 1:], axis=1)
-    bereft = np.logaddexp.reduce(ranked[:, :-1], axis=1)
+    total = np.logaddexp.reduce(ranked[:, 1:], axis=1)
+    null = np.logaddexp.reduce(ranked[:, :-1], axis=1)
     weights = confident / max(float(confident.sum()), np.finfo(float).tiny)
-    absent = share_absent(everything, bereft, weights)
-    # Of those found and those bereft together, the share of the former at a support is
-    # f / (f + absent f0), from which the rate absent f0 / f of rows without a partner.
-    scores = np.concatenate([everything, bereft])
-    is_found = np.repeat([1.0, 0.0], len(support))
+    absent = share_absent(total, null, weights)
+    # With f the density of the total and f0 that of the null, the share of rows among
+    # both at some support is q = f / (f + absent f0); absent f0 / f = (1 - q) / q.
+    scores = np.concatenate([total, null])
+    of_rows = np.repeat([1.0, 0.0], len(support))
     counts = np.concatenate([np.full(len(support), 1 / len(support)), absent * weights])
     curve = IsotonicRegression(y_min=0.5, y_max=1.0)
-    share = curve.fit(scores, is_found, sample_weight=counts).predict(everything)
-    has_one = np.minimum(2 - 1 / share, BELOW_ONE)
+    q = curve.fit(scores, of_rows, sample_weight=counts).predict(total)
+    has_one = np.minimum(1 - (1 - q) / q, BELOW_ONE)
     shares = np.exp(support - np.logaddexp.reduce(support, axis=1)[:, None])
-    probability = shares * has_one[:, None]
-    return Partnered(probability, absent)
+    return Partnered(shares * has_one[:, None], absent)
 
 
-def share_absent(everything: Array, bereft: Array, weights: Array) -> float:
+def share_absent(total: Array, null: Array, weights: Array) -> float:
     """Share of rows without a partner: as many as find little, over what is expected.
 
-    Little is less than half of the bereft rows find (Storey's estimate, 2002).
+    Little is at most the median of the null (Storey's estimate, 2002).
     """
-    order = np.argsort(bereft)
+    order = np.argsort(null)
     middle = int(np.searchsorted(np.cumsum(weights[order]), 0.5))
-    little = bereft[order[min(middle, len(order) - 1)]]
-    expected = float(weights[bereft <= little].sum())
-    return min(1.0, float(np.mean(everything <= little)) / max(expected, 0.5))
+    little = null[order[min(middle, len(order) - 1)]]
+    expected = float(weights[null <= little].sum())
+    return min(1.0, float(np.mean(total <= little)) / max(expected, 0.5))

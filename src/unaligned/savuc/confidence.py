@@ -77,7 +77,8 @@ class Canonical(NamedTuple):
 
     def read(self, rows: Array, side: int) -> Array:
         """Rows of either view (0 or 1) along its canonical directions."""
-        along: Array = (rows - self.means[side]) @ self.maps[side]
+        mean, onto = self.means[side], self.maps[side]
+        along: Array = (rows[:, : len(mean)] - mean) @ onto
         return along
 
 
@@ -86,8 +87,6 @@ def canonical_rows(
 ) -> tuple[Array, Array, Array]:
     """All rows along the canonical directions of matched ones, and the correlations."""
     matched = np.flatnonzero(partner >= 0)
-    most = max(1, len(matched) // ROWS_PER_DIRECTION)
-    one, other = one[:, :most], other[:, :most]
     pairs = one[matched], other[partner[matched]]
     found = canonical_directions(*pairs, np.ones(len(matched)))
     return found.read(one, 0), found.read(other, 1), found.correlations
@@ -98,9 +97,12 @@ def canonical_directions(one: Array, other: Array, weights: Array) -> Canonical:
 
     Paired rows have unit variance along every direction. Correlations are those that
     new pairs would have (Ezekiel's correction): directions fit the pairs that they come
-    from.
+    from. Where pairs are few, the leading columns alone are used.
     """
-    n, n_fitted = float(weights.sum()), one.shape[1] + other.shape[1]
+    n = float(weights.sum())
+    most = max(1, int(n) // ROWS_PER_DIRECTION)
+    one, other = one[:, :most], other[:, :most]
+    n_fitted = one.shape[1] + other.shape[1]
     w = (weights / n)[:, None]
     means = (w * one).sum(axis=0), (w * other).sum(axis=0)
     A, B = one - means[0], other - means[1]
