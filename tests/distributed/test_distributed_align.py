@@ -16,11 +16,14 @@ from unaligned.savuc.config import EFFORTS
 pytest.importorskip("dask.array", reason="needs the extra 'dask'")
 pytestmark = pytest.mark.heavy
 
-FEW_RIVALS = replace(EFFORTS["quick"], n_rival_rows=0)
+# Few starts, rivals and splits, which take most of the time of small fits.
+FAST = replace(
+    EFFORTS["quick"], n_starts=20, n_rivals=2, n_rival_rows=0, n_splits=4, n_folds=3
+)
 
 
 def found_by(views, seed=0, **options):
-    return align(views, effort=FEW_RIVALS, random_state=seed, **options)
+    return align(views, effort=FAST, random_state=seed, **options)
 
 
 def assert_same(one, other):
@@ -49,7 +52,7 @@ def test_rows_find_their_partners_or_none(shared):
 
 def test_memory_finds_the_same_partners(shared):
     Xs, _, found = shared
-    in_memory = unaligned.align(Xs, effort=FEW_RIVALS, random_state=0)
+    in_memory = unaligned.align(Xs, effort=FAST, random_state=0)
     assert in_memory.verdict == found.verdict
     sure = found.confidence[1] > 0.9
     assert sure.sum() > 200

@@ -19,11 +19,14 @@ dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
 pytest.importorskip("dask.array", reason="needs the extra 'dask'")
 pytestmark = pytest.mark.heavy
 
-FEW_RIVALS = replace(EFFORTS["quick"], n_rival_rows=0)
+# Few starts, rivals and splits, which take most of the time of small fits.
+FAST = replace(
+    EFFORTS["quick"], n_starts=20, n_rivals=2, n_rival_rows=0, n_splits=4, n_folds=3
+)
 
 
 def model(**parameters):
-    return SAVuC(5, effort=FEW_RIVALS, random_state=0, **parameters)
+    return SAVuC(5, effort=FAST, random_state=0, **parameters)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +38,7 @@ def fitted():
 
 def test_labels_are_lazy_and_those_of_memory(fitted):
     Xs, _, _, found = fitted
-    expected = unaligned.SAVuC(5, effort=FEW_RIVALS, random_state=0).fit(Xs)
+    expected = unaligned.SAVuC(5, effort=FAST, random_state=0).fit(Xs)
     assert found.fused_views_ == expected.fused_views_ == (0, 1)
     for i in (0, 1):
         lazy = found.view_labels_[i]
@@ -93,9 +96,7 @@ def test_known_pairs_lead_to_classes_and_translations_without_a_match(fitted):
     views = chunked([Xs[0], Xs[1][order]], 100)
     place = np.argsort(order)
     pairs = np.column_stack([np.arange(60), place[:60]])
-    found = SAVuC(3, effort=FEW_RIVALS, random_state=0).fit(
-        views, aligned={(0, 1): pairs}
-    )
+    found = SAVuC(3, effort=FAST, random_state=0).fit(views, aligned={(0, 1): pairs})
     assert "classes" in found.alignment_.verdict
     labels = [lazy.compute() for lazy in found.view_labels_]
     assert np.mean(labels[0] == labels[1][place]) > 0.9
