@@ -14,7 +14,7 @@ from unaligned.json_lines import read_records
 
 NAME = "scaling.md"
 PAGE = Path(__file__).parents[1] / "docs" / NAME
-ENDS = {"memory": "no memory", "time": "no time", "refused": "refused"}
+ENDS = {"memory": "no memory", "time": "no time"}
 
 
 def by_cell(records):
@@ -38,7 +38,7 @@ def grid(cells, text):
             record = cells.get((method, n))
             if record is None:
                 told.append("")
-            elif record["status"] in ("memory", "time"):
+            elif record["status"] in ENDS:
                 told.append(f"**{ENDS[record['status']]}**")
             else:
                 told.append(text(record))
@@ -58,24 +58,26 @@ def exactness(record):
     return f"{record['exact']:.3f}"
 
 
+def end_of(record):
+    """Tell what ended a method, and at how many rows."""
+    limits = {
+        "memory": f"memory ({record['memory_limit']})",
+        "time": f"time ({record['seconds_limit']:,} CPU s)",
+        "refused": "refused: nothing found that is trusted",
+    }
+    return f"{limits[record['status']]}, at {record['rows']:,} rows"
+
+
 def growth_table(cells):
     """Exponents of time, most rows that were done, and what ended each method."""
     lines = table("method", "time grows as rows to the", "most rows done", "ended by")
     for method in METHODS:
         records = [cells[key] for key in sorted(cells) if key[0] == method]
-        done = [r for r in records if "cpu_seconds" in r]
+        done = [r for r in records if r["status"] == "done"]
         curve = [(r["rows"], r["cpu_seconds"]) for r in done]
         power = exponent(curve, SMALLEST["cpu_seconds"])
-        ends = [r for r in records if r["status"] in ("memory", "time")]
-        end = ""
-        if ends:
-            first = ends[0]
-            limit = (
-                first["memory_limit"]
-                if first["status"] == "memory"
-                else f"{first['seconds_limit']:,} CPU s"
-            )
-            end = f"{first['status']} ({limit}) at {first['rows']:,} rows"
+        ends = [end_of(r) for r in records if r["status"] != "done"]
+        end = ends[0] if ends else ""
         most = f"{done[-1]['rows']:,}" if done else ""
         told = "" if power is None else f"{power:.2f}"
         lines.append(row(method, told, most, end))
