@@ -79,30 +79,34 @@ def fit_from_disk(folder, iterations, matching_memory):
     (folder / "found.json").write_text(json.dumps(found))
 
 
-def watch(command, memory):
-    """Run a command that may allocate so many bytes; return its peak of memory.
+def watch(command, limits):
+    """Run a command within limits; return its exit code, peak of memory and errors.
 
-    Anonymous memory is limited by the kernel (``RLIMIT_DATA``: an allocation beyond it
-    fails). What is resident, file pages included, is summed over all processes.
+    ``limits`` are those of the kernel, by number. Beyond ``RLIMIT_DATA`` an allocation
+    fails, beyond ``RLIMIT_CPU`` the process is killed. What is resident, file pages
+    included, is summed over all processes.
     """
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        for kind, most in limits.items():
+            resource.setrlimit(kind, (most, most + 60))
 
     # Freed memory goes back to the system at once, as dask has it for its workers.
     environment = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}
-    child = subprocess.Popen(command, preexec_fn=limit, env=environment)
-    family, peak = psutil.Process(child.pid), 0
-    while child.poll() is None:
-        try:
-            members = [family, *family.children(recursive=True)]
-            peak = max(peak, sum(member.memory_info().rss for member in members))
-        except psutil.NoSuchProcess:
-            pass
-        time.sleep(0.2)
-    if child.returncode:
-        raise SystemExit(f"The fit failed with exit code {child.returncode}.")
-    return peak
+    with tempfile.TemporaryFile("w+") as errors:
+        child = subprocess.Popen(
+            command, preexec_fn=limit, env=environment, stderr=errors
+        )
+        family, peak = psutil.Process(child.pid), 0
+        while child.poll() is None:
+            try:
+                members = [family, *family.children(recursive=True)]
+                peak = max(peak, sum(member.memory_info().rss for member in members))
+            except psutil.NoSuchProcess:
+                pass
+            time.sleep(0.2)
+        errors.seek(0)
+        return child.returncode, peak, errors.read()
 
 
 def compare_subsample(folder, size, iterations):
@@ -165,7 +169,10 @@ def run(folder, arguments):
         *("--iterations", str(arguments.iterations)),
         *("--matching-memory", arguments.matching_memory),
     ]
-    peak = watch(command, parse_bytes(arguments.memory))
+    limits = {resource.RLIMIT_DATA: parse_bytes(arguments.memory)}
+    code, peak, errors = watch(command, limits)
+    if code:
+        raise SystemExit(f"The fit failed with exit code {code}.\n{errors}")
     found = json.loads((folder / "found.json").read_text())
     t = found["template"]
     scores = clustering_scores(

@@ -93,6 +93,13 @@ def test_the_page_of_the_trials_is_what_the_results_say():
     assert PAGE.read_text() == page(), "run python -m benchmarks.first_hour_page"
 
 
+def test_the_page_of_scaling_is_what_the_results_say():
+    pytest.importorskip("dask", reason="needs the extra 'dask'")
+    from benchmarks.scaling_page import PAGE, page
+
+    assert PAGE.read_text() == page(), "run python -m benchmarks.scaling_page"
+
+
 @pytest.mark.parametrize("name", ["savuc_clusters.md", "choosing.md"])
 def test_pages_on_clusters_are_what_the_results_say(name):
     from benchmarks.clusters_page import PAGES, page

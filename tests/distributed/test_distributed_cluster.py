@@ -6,13 +6,15 @@ import signal
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from partly_shared import partly_shared
 from same_fit import assert_same_fit, fit
 
 import unaligned
 from unaligned.datasets import unalign
-from unaligned.distributed import PAVuC, open_views
+from unaligned.distributed import PAVuC, SAVuC, align, open_views
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+dask = pytest.importorskip("dask")
 
 pytestmark = [
     pytest.mark.heavy,
@@ -90,3 +92,45 @@ def test_buckets_are_matched_on_the_cluster(cluster, wide_views):
     assert_allclose(found.objective_, expected.objective_, rtol=0.02)
     assert np.all(np.abs(found.matching_loss_) < 0.02)
     assert found.matching_loss_.any()
+
+
+@pytest.fixture(scope="module")
+def shared_files(tmp_path_factory):
+    """Views with rows that have no partner, and their alignment in this process."""
+    folder = tmp_path_factory.mktemp("shared")
+    for i, X in enumerate(partly_shared()[0]):
+        np.save(folder / f"{i}.npy", X)
+    paths = [folder / "0.npy", folder / "1.npy"]
+    with dask.config.set(scheduler="threads"):
+        return paths, align(open_views(paths), effort="quick", random_state=0)
+
+
+def test_a_killed_worker_changes_no_alignment(cluster, shared_files, tmp_path):
+    paths, expected = shared_files
+    views, parent = open_views(paths, chunks=100), os.getpid()
+    before, killed = cluster.run(os.getpid), tmp_path / "killed"
+
+    def die_at_the_third_read(block):  # of each block: in the third pass
+        (tmp_path / f"read-{os.urandom(8).hex()}").touch()
+        if len(list(tmp_path.glob("read-*"))) == 3 and not killed.exists():
+            assert os.getpid() != parent
+            killed.write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    views[0] = views[0].map_blocks(die_at_the_third_read, meta=views[0]._meta)
+    found = align(views, effort="quick", random_state=0)
+    assert int(killed.read_text()) in before.values()
+    assert found.verdict == ["objects", "objects"]
+    assert_array_equal(found.permutations[1], expected.permutations[1])
+    assert_array_equal(found.confidence[1], expected.confidence[1])
+
+
+def test_labels_are_computed_on_the_cluster(cluster, shared_files):
+    paths, expected = shared_files
+    model = SAVuC(5, effort="quick", random_state=0).fit(open_views(paths))
+    assert model.alignment_.verdict == expected.verdict
+    labels = [lazy.compute() for lazy in model.view_labels_]
+    rows = np.flatnonzero(model.alignment_.confidence[1] > 0.9)
+    partners = model.alignment_.permutations[1][rows]
+    assert np.mean(labels[0][rows] == labels[1][partners]) > 0.9

@@ -294,7 +294,7 @@ def test_complaints_about_parameters(parameters, words):
 def test_the_code_of_the_guide_runs():
     page = Path(__file__).parents[2] / "docs" / "distributed.md"
     code = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S)
-    assert len(code) == 2
+    assert len(code) == 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         names = {}

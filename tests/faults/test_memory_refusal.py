@@ -169,7 +169,7 @@ import resource, sys
 import unaligned.cli._command, unaligned.estimators, unaligned.selection  # big ones
 from unaligned.cli import main
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + 250 * 10**6,) * 2)
+resource.setrlimit(resource.RLIMIT_AS, (used + 400 * 10**6,) * 2)
 main(sys.argv[1:])
 """
 
@@ -208,7 +208,7 @@ def test_limits_of_the_process(monkeypatch):
     assert memory._limit_bytes() == []
 
 
-LIMITED = """
+LIMITED_FROM_THE_START = """
 import resource, sys
 limit = int(float(sys.argv[1]))
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -228,7 +228,7 @@ def test_a_command_that_finds_no_room_says_so(command, limit, tmp_path):
         np.save(tmp_path / f"{name}.npy", np.random.RandomState(0).normal(size=(60, 6)))
     arguments = ["a.npy", "b.npy", *(["-o", "out"] if command != "audit" else [])]
     run = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(limit), command, *arguments],
+        [sys.executable, "-c", LIMITED_FROM_THE_START, str(limit), command, *arguments],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -25,9 +25,9 @@ def test_agrees_with_sorting_the_whole_table(monkeypatch, n, n_columns, k, dtype
 def test_the_table_of_products_is_never_whole(monkeypatch):
     sizes, select = [], neighbors._select_compiled
 
-    def measure(table, indices, products):
+    def measure(table, *rest):
         sizes.append(table.shape)
-        select(table, indices, products)
+        select(table, *rest)
 
     monkeypatch.setattr(neighbors, "_select_compiled", measure)
     monkeypatch.setattr(neighbors, "BLOCK_ENTRIES", 100)
@@ -36,6 +36,16 @@ def test_the_table_of_products_is_never_whole(monkeypatch):
     sizes.clear()
     neighbors.top_products(np.ones((2, 2)), np.ones((101, 2)), 1)
     assert sizes == [(1, 101)] * 2  # a row is the least there is
+
+
+def test_many_columns_are_taken_some_at_a_time(monkeypatch):
+    rng = np.random.RandomState(0)
+    rows, columns = rng.normal(size=(7, 4)), rng.normal(size=(95, 4)).round(1)
+    expected = neighbors.top_products(rows, columns, 12)
+    monkeypatch.setattr(neighbors, "MOST_COLUMNS", 10)
+    found = neighbors.top_products(rows, columns, 12)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1])
 
 
 def test_ties_go_to_the_smaller_column():

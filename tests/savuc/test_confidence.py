@@ -7,10 +7,12 @@ from scipy import stats
 
 from unaligned.savuc.assign import match_rows
 from unaligned.savuc.confidence import (
+    canonical_directions,
     canonical_rows,
     log_ratios,
     match_confidence,
     match_probabilities,
+    propagate,
 )
 
 
@@ -116,3 +118,28 @@ def test_what_is_no_candidate_has_no_confidence():
     found = match_confidence(one, other, partner, near)
     assert found[0] == 0
     assert (found[1:] > 0.5).all()
+
+
+def test_a_weight_counts_as_so_many_pairs():
+    rng = np.random.RandomState(0)
+    one = rng.normal(size=(60, 3))
+    other = one @ rng.normal(size=(3, 4)) + rng.normal(size=(60, 4))
+    times = rng.randint(0, 4, size=60)
+    found = canonical_directions(one, other, times.astype(float))
+    again = np.repeat(np.arange(60), times)
+    expected = canonical_directions(one[again], other[again], np.ones(len(again)))
+    np.testing.assert_allclose(found.correlations, expected.correlations)
+    for side, rows in enumerate((one, other)):
+        one_way, other_way = found.read(rows, side), expected.read(rows, side)
+        np.testing.assert_allclose(np.abs(one_way), np.abs(other_way), atol=1e-8)
+
+
+def test_support_is_the_ratio_less_what_others_claim():
+    rows, columns = np.array([0, 1, 1]), np.array([0, 0, 1])
+    ratios = np.array([1.0, 3.0, 0.5])
+    support = propagate(ratios, rows, columns, (2, 2), log_odds=0.0).support
+    # Row 1 has column 1 to go to; nobody else wants that one.
+    claim = np.exp(3.0) / (1 + np.exp(0.5))
+    np.testing.assert_allclose(support[0], 1.0 - np.log1p(claim))
+    np.testing.assert_allclose(support[1], 3.0 - np.log1p(np.exp(1.0)))
+    np.testing.assert_allclose(support[2], 0.5)

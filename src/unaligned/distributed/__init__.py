@@ -1,6 +1,8 @@
-"""The paper's method on data larger than memory, and on many machines, with dask."""
+"""Data larger than memory, and many machines, with dask."""
 
+from unaligned.distributed.aligning import align
 from unaligned.distributed.estimator import PAVuC
 from unaligned.distributed.reading import open_views
+from unaligned.distributed.savuc import SAVuC
 
-__all__ = ["PAVuC", "open_views"]
+__all__ = ["PAVuC", "SAVuC", "align", "open_views"]

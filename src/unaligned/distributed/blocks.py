@@ -41,10 +41,10 @@ def check_dask_matrix(X: Any, label: str) -> Any:
     dask = import_dask()
     if not dask.is_dask_collection(X):
         raise TypeError(
-            f"{label} is a {type(X).__name__}, and unaligned.distributed.PAVuC takes "
-            "dask arrays. Use unaligned.PAVuC for data that fit into memory, "
-            "dask.array.from_array(X, chunks=(100_000, -1)) to try this one on them, "
-            "or unaligned.distributed.open_views(paths) for files."
+            f"{label} is a {type(X).__name__}, and unaligned.distributed takes dask "
+            "arrays. Use what has the same name in unaligned for data that fit into "
+            "memory, dask.array.from_array(X, chunks=(100_000, -1)) to try this on "
+            "them, or unaligned.distributed.open_views(paths) for files."
         )
     if hasattr(X, "to_dask_array"):  # a data frame, which does not know its lengths
         X = X.to_dask_array(lengths=True)

@@ -22,9 +22,11 @@ from unaligned.pavuc.iteration import Sweep, parts_of, sum_moments, sweep
 from unaligned.pavuc.updates import Array, row_variances
 
 __all__ = [
+    "Numbers",
     "Survey",
     "active_client",
     "digest_view",
+    "look_through",
     "n_threads",
     "settle",
     "stream",
@@ -35,8 +37,8 @@ __all__ = [
 TASKS_PER_THREAD = 2  # in a wave: enough to keep a thread busy when one is slow
 
 
-class Survey(NamedTuple):
-    """What has to be known of a block before the first iteration."""
+class Numbers(NamedTuple):
+    """Whether the values of a block can be computed with."""
 
     n_values: int
     largest: float
@@ -45,6 +47,16 @@ class Survey(NamedTuple):
     n_infinite: int
     first_bad: tuple[int, int] | None
     """Row in the block and column of the first value that is not finite."""
+
+
+class Survey(NamedTuple):
+    """What has to be known of a block before the first iteration."""
+
+    n_values: int
+    largest: float
+    n_nan: int
+    n_infinite: int
+    first_bad: tuple[int, int] | None
     squares: float
     variances: Array
     """Of every row, for Eq. 22."""
@@ -55,18 +67,25 @@ class Survey(NamedTuple):
 def survey_block(X: Any, graph: Array) -> Survey:
     """Look through a block for the first time."""
     X, graph = settle(X), settle(graph)
-    if not np.isfinite(largest := largest_of(X)):
-        bad = ~np.isfinite(X)
-        n_nan = int(np.isnan(X).sum())
-        row, column = map(int, np.argwhere(bad)[0])
-        counts = n_nan, int(bad.sum()) - n_nan, (row, column)
-        return Survey(X.size, largest, *counts, 0.0, np.empty(0), ())
+    numbers = look_through(X)
+    if numbers.first_bad is not None:
+        return Survey(*numbers, 0.0, np.empty(0), ())
     with np.errstate(over="ignore", invalid="ignore"):  # see `complain_of_numbers`
         squares = float(sum(sum_of_squares(X[rows]) for rows in row_blocks(X)))
         parts = parts_of(X, graph.shape[1])
         moments = tuple(sum_moments(X[p], graph[p]) for p in parts)
         variances = row_variances(X)
-    return Survey(X.size, largest, 0, 0, None, squares, variances, moments)
+    return Survey(*numbers, squares, variances, moments)
+
+
+def look_through(X: Array) -> Numbers:
+    """Look for values of a block that are not finite."""
+    if np.isfinite(largest := largest_of(X)):
+        return Numbers(X.size, largest, 0, 0, None)
+    bad = ~np.isfinite(X)
+    n_nan = int(np.isnan(X).sum())
+    row, column = map(int, np.argwhere(bad)[0])
+    return Numbers(X.size, largest, n_nan, int(bad.sum()) - n_nan, (row, column))
 
 
 def sweep_block(X: Any, *arguments: Any) -> tuple[Array, Array, tuple[Array, ...]]:

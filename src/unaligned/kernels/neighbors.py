@@ -14,6 +14,7 @@ from unaligned.kernels.scaling import unit_rows
 __all__ = ["likely_top_products", "top_products"]
 
 BLOCK_ENTRIES = 2**22  # of the table of products at a time
+MOST_COLUMNS = 2**16  # of it: with more, few rows at a time read all columns again
 N_SEEN = 32  # cells whose columns a row is compared with
 N_LLOYD = 3  # steps that move the centres of cells among their columns
 
@@ -51,24 +52,32 @@ def top_products(
     dtype = xp.result_type(rows, columns)
     indices = xp.zeros((len(rows), k), dtype=xp.int64, device=where)
     products = xp.full((len(rows), k), -xp.inf, dtype=dtype, device=where)
-    select = _select_compiled if is_numpy_array(rows) else _select_by_sorting
-    step = max(1, BLOCK_ENTRIES // len(columns))
+    on_host = is_numpy_array(rows)
+    select = _select_compiled if on_host else _select_by_sorting
+    width = min(len(columns), MOST_COLUMNS) if on_host else len(columns)
+    step = max(1, BLOCK_ENTRIES // width)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        select(rows[block] @ columns.T, indices[block], products[block])
+        for first in range(0, len(columns), width):
+            table = rows[block] @ columns[first : first + width].T
+            select(table, indices[block], products[block], first)
     return indices, products
 
 
-def _select_compiled(table: Any, indices: Any, products: Any) -> None:
-    """Write the largest entries of each row, looking at each entry once."""
+def _select_compiled(table: Any, indices: Any, products: Any, first: int) -> None:
+    """Enter the largest entries of each row, looking at each entry once.
+
+    The columns of the table are those from ``first`` on.
+    """
     # Imported here: compiled code is not needed to import the library.
     from unaligned.kernels.neighbors_select import keep_largest
 
     n, n_columns = table.shape
-    keep_largest(table, np.arange(n), np.arange(n_columns), indices, products)
+    numbers = np.arange(first, first + n_columns)
+    keep_largest(table, np.arange(n), numbers, indices, products)
 
 
-def _select_by_sorting(table: Any, indices: Any, products: Any) -> None:
+def _select_by_sorting(table: Any, indices: Any, products: Any, _: int) -> None:
     """Do the same where a stable sort is all there is to say who wins a tie."""
     xp, k = array_namespace(table), indices.shape[1]
     largest = xp.argsort(table, axis=1, descending=True, stable=True)[:, :k]

@@ -29,6 +29,7 @@ __all__ = [
     "align",
     "align_checked",
     "align_steps",
+    "as_alignment",
     "memory_need",
     "only_known",
 ]

@@ -7,17 +7,21 @@ follows by belief propagation; the share of rows that have a partner is estimate
 it. Nothing here is set by labels.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 __all__ = [
+    "Canonical",
+    "Messages",
+    "canonical_directions",
     "canonical_rows",
     "log_ratios",
     "match_confidence",
     "match_probabilities",
+    "propagate",
 ]
 
 Array = NDArray[Any]
@@ -63,35 +67,59 @@ def match_confidence(
     return np.minimum(confidence, BELOW_ONE)
 
 
+class Canonical(NamedTuple):
+    """Canonical directions of matched rows, and the correlations along them."""
+
+    means: tuple[Array, Array]
+    maps: tuple[Array, Array]
+    """What leads from centred rows of either view to unit variance along each."""
+    correlations: Array
+
+    def read(self, rows: Array, side: int) -> Array:
+        """Rows of either view (0 or 1) along its canonical directions."""
+        mean, onto = self.means[side], self.maps[side]
+        along: Array = (rows[:, : len(mean)] - mean) @ onto
+        return along
+
+
 def canonical_rows(
     one: Array, other: Array, partner: Indices
 ) -> tuple[Array, Array, Array]:
-    """All rows along the canonical directions of matched ones, and the correlations.
-
-    Matched rows have unit variance along every direction. Correlations are those that
-    new pairs would have (Ezekiel's correction): directions fit the pairs that they come
-    from.
-    """
+    """All rows along the canonical directions of matched ones, and the correlations."""
     matched = np.flatnonzero(partner >= 0)
-    n, most = len(matched), max(1, len(matched) // ROWS_PER_DIRECTION)
-    one, other = one[:, :most], other[:, :most]
     pairs = one[matched], other[partner[matched]]
+    found = canonical_directions(*pairs, np.ones(len(matched)))
+    return found.read(one, 0), found.read(other, 1), found.correlations
+
+
+def canonical_directions(one: Array, other: Array, weights: Array) -> Canonical:
+    """Canonical directions of pairs of rows, each with a weight from 0 to 1.
+
+    Paired rows have unit variance along every direction. Correlations are those that
+    new pairs would have (Ezekiel's correction): directions fit the pairs that they come
+    from. Where pairs are few, the leading columns alone are used.
+    """
+    n = float(weights.sum())
+    most = max(1, int(n) // ROWS_PER_DIRECTION)
+    one, other = one[:, :most], other[:, :most]
     n_fitted = one.shape[1] + other.shape[1]
-    (A, to_one), (B, to_other) = (_whiten(rows) for rows in pairs)
-    left, correlations, right = np.linalg.svd(A.T @ B / n, full_matrices=False)
-    one = (one - pairs[0].mean(axis=0)) @ to_one @ left
-    other = (other - pairs[1].mean(axis=0)) @ to_other @ right.T
+    w = (weights / n)[:, None]
+    means = (w * one).sum(axis=0), (w * other).sum(axis=0)
+    A, B = one - means[0], other - means[1]
+    to_one, to_other = _whitener(A.T @ (w * A)), _whitener(B.T @ (w * B))
+    cross = to_one.T @ (A.T @ (w * B)) @ to_other
+    left, correlations, right = np.linalg.svd(cross, full_matrices=False)
     unexplained = (1 - correlations**2) * (n - 1) / max(n - n_fitted - 1, 1)
-    return one, other, np.sqrt(np.clip(1 - unexplained, 0, 1 - LEAST_RESIDUAL))
+    corrected = np.sqrt(np.clip(1 - unexplained, 0, 1 - LEAST_RESIDUAL))
+    return Canonical(means, (to_one @ left, to_other @ right.T), corrected)
 
 
-def _whiten(rows: Array) -> tuple[Array, Array]:
-    """Rows of unit covariance around their mean, and what makes them so."""
-    centred = (rows - rows.mean(axis=0)).astype(np.float64)
-    variances, directions = np.linalg.eigh(centred.T @ centred / len(rows))
+def _whitener(covariance: Array) -> Array:
+    """Map that gives rows of this covariance unit variance in all directions."""
+    variances, directions = np.linalg.eigh(covariance)
     least = LEAST_VARIANCE * max(float(variances[-1]), np.finfo(np.float64).tiny)
-    whitener = directions / np.sqrt(np.maximum(variances, least))
-    return centred @ whitener, whitener
+    whitener: Array = directions / np.sqrt(np.maximum(variances, least))
+    return whitener
 
 
 def log_ratios(
@@ -152,6 +180,25 @@ def match_probabilities(
     >>> match_probabilities(np.log([8.0, 1.0, 1.0]), *pairs, (2, 2), 0.0).round(2)
     array([0.84, 0.05, 0.47])
     """
+    return propagate(ratios, rows, columns, shape, log_odds).probability
+
+
+class Messages(NamedTuple):
+    """What belief propagation finds of every pair."""
+
+    probability: Array
+    support: Array
+    """Log-likelihood ratio, less what other rows claim of the column."""
+
+
+def propagate(
+    ratios: Array,
+    rows: Indices,
+    columns: Indices,
+    shape: tuple[int, int],
+    log_odds: float | None = None,
+) -> Messages:
+    """Probabilities as in `match_probabilities`, and the support that leads to them."""
     n, m = shape
     fixed = log_odds is not None
     odds = _log_odds(0.9 * min(n, m), n, m) if log_odds is None else log_odds
@@ -159,7 +206,6 @@ def match_probabilities(
     largest = np.maximum.reduceat(ratios, starts)
     weights, alone = np.exp(ratios - largest[rows]), np.exp(-np.maximum(largest, -500))
     from_columns = np.ones(len(rows))
-    probability = np.empty(len(rows))
     for _ in range(N_ROUNDS):
         unmatched = alone * np.exp(-odds)
         to_rows = weights * from_columns
@@ -171,7 +217,7 @@ def match_probabilities(
         probability = to_rows / (np.add.reduceat(to_rows, starts) + unmatched)[rows]
         if not fixed:
             odds = _log_odds(float(probability.sum()), n, m)
-    return probability
+    return Messages(probability, ratios + np.log(from_columns))
 
 
 def _without(sums: Array, terms: Array) -> Array:

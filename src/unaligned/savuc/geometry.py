@@ -15,7 +15,15 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from unaligned.kernels.scaling import column_moments, row_blocks, row_lengths
 
-__all__ = ["Geometry", "by_rows", "read_geometry", "spread_of", "whiten"]
+__all__ = [
+    "Geometry",
+    "by_rows",
+    "leading_vectors",
+    "read_geometry",
+    "spread_of",
+    "unit_length",
+    "whiten",
+]
 
 Array = NDArray[Any]
 
@@ -104,16 +112,16 @@ def _read_dense(
     """Mean of the rows at unit length, and their principal directions."""
     n, d = X.shape
     wanted = max(1, min(n_directions, n - 1))
-    totals = [_unit(X[block], mean, scale).sum(axis=0) for block in row_blocks(X)]
+    totals = [unit_length(X[block], mean, scale).sum(axis=0) for block in row_blocks(X)]
     center = np.sum(totals, axis=0) / n
     if by_rows(n, d):
-        rows = _unit(X, mean, scale) - center
+        rows = unit_length(X, mean, scale) - center
         directions = rows.T @ leading_vectors(rows @ rows.T, wanted)
         lengths = np.linalg.norm(directions, axis=0)
         return center, directions / np.where(lengths > 0, lengths, 1)
     gram = np.zeros((d, d))
     for block in row_blocks(X):
-        rows = (_unit(X[block], mean, scale) - center).astype(np.float32)
+        rows = (unit_length(X[block], mean, scale) - center).astype(np.float32)
         gram += rows.T @ rows
     return center, leading_vectors(gram, wanted)
 
@@ -143,7 +151,7 @@ def _read_sparse(
     return center, np.ascontiguousarray(right[::-1].T)
 
 
-def _unit(X: Array, mean: Array, scale: Array) -> Array:
+def unit_length(X: Array, mean: Array, scale: Array) -> Array:
     """Standardised rows at unit length, in float64; a row at the mean stays there."""
     rows = X / scale - mean / scale
     lengths = np.linalg.norm(rows, axis=1)

@@ -21,6 +21,7 @@ from unaligned.savuc.search import PairFit, PairSearch
 from unaligned.savuc.starts import SearchView, prepare_view
 
 __all__ = [
+    "N_THIN",
     "Group",
     "alone",
     "at_full_length",

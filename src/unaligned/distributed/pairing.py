@@ -1,0 +1,110 @@
+"""Partners for all rows of two views, some of which have none.
+
+From few pairs to all: canonical directions of the pairs that are known or were found on
+a sample, candidates along them in shared cells, probabilities by belief propagation,
+and better directions from what is probable, on more rows.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unaligned.distributed.cells import find_candidates
+from unaligned.savuc.absence import partnered
+from unaligned.savuc.assign import Matching, with_known
+from unaligned.savuc.confidence import Canonical, canonical_directions, propagate
+from unaligned.savuc.refine import Known
+
+__all__ = ["match_all_rows"]
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+
+N_CANDIDATES = 16  # of every row. Cost: memory is in proportion to it
+N_LEARNED = 20_000  # rows that better directions are learned from. Cost
+N_ROUNDS = 3  # of learning directions; after two they hardly change. Cost
+LEAST = 0.1  # confidence below which a row is said to have no partner, as in `labels`
+
+
+def match_all_rows(
+    one: Array,
+    other: Array,
+    pairs: tuple[Indices, Indices],
+    rng: np.random.RandomState,
+    known: Known = None,
+) -> Matching:
+    """Match rows of two views one to one, and leave out those without a partner.
+
+    Parameters
+    ----------
+    one, other : ndarray of shape (n, d) and (m, e)
+        Coordinates of all rows.
+    pairs : tuple of ndarray
+        Rows of both that were matched by a search, most of them right.
+    rng : RandomState
+    known : tuple of ndarray, optional
+        Rows of both that are known to be pairs, and stay so.
+
+    Returns
+    -------
+    Matching
+        Confidence is the probability that a match is right, if the views belong
+        together.
+    """
+    free_one, free_other = one, other
+    if known is not None and known[0].size:
+        free_one = np.delete(one, known[0], axis=0)
+        free_other = np.delete(other, known[1], axis=0)
+    canonical = learn(one, other, *pairs, np.ones(len(pairs[0])))
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    for _ in range(N_ROUNDS):
+        drawn = np.sort(rng.permutation(len(one))[:N_LEARNED])
+        columns, probability = probable(canonical, one[drawn], other, seed)
+        rows = np.repeat(drawn, columns.shape[1])
+        canonical = learn(one, other, rows, columns.ravel(), probability.ravel())
+    if not (len(free_one) and len(free_other)):
+        unmatched = np.full(len(free_one), -1, dtype=np.intp)
+        return with_known(unmatched, np.zeros(len(unmatched)), one, other, known)
+    columns, probability = probable(canonical, free_one, free_other, seed)
+    partner, confidence = one_to_one(columns, probability, len(free_other))
+    return with_known(partner, confidence, one, other, known)
+
+
+def learn(
+    one: Array, other: Array, rows: Indices, columns: Indices, weights: Array
+) -> Canonical:
+    """Canonical directions of pairs, as far as each is believed."""
+    counts = weights >= LEAST
+    rows, columns, weights = rows[counts], columns[counts], weights[counts]
+    return canonical_directions(one[rows], other[columns], weights)
+
+
+def probable(
+    canonical: Canonical, one: Array, other: Array, seed: int
+) -> tuple[Array, Array]:
+    """Candidates of every row, and the probability of each."""
+    shape = len(one), len(other)
+    k = min(N_CANDIDATES, shape[1])
+    columns, ratios = find_candidates(canonical, one, other, k, seed)
+    rows = np.repeat(np.arange(shape[0]), k)
+    found = propagate(ratios.ravel().astype(np.float64), rows, columns.ravel(), shape)
+    support = found.support.reshape(-1, k)
+    if k == 1:  # nothing is left to compare with where a partner is taken away
+        return columns, found.probability.reshape(-1, k)
+    confident = found.probability.reshape(-1, k).max(axis=1)
+    return columns, partnered(support, confident).probability
+
+
+def one_to_one(columns: Array, probability: Array, m: int) -> tuple[Indices, Array]:
+    """Give every row its best candidate, and every candidate to one row."""
+    rows = np.arange(len(columns))
+    best = probability.argmax(axis=1)
+    confidence = probability[rows, best].astype(np.float64)
+    partner = columns[rows, best].astype(np.intp)
+    # The surest row of a column comes last, and stays.
+    order = np.argsort(confidence, kind="stable")
+    owner = np.full(m, -1, dtype=np.intp)
+    owner[partner[order]] = order
+    keeps = (owner[partner] == rows) & (confidence >= LEAST)
+    return np.where(keeps, partner, -1), np.where(keeps, confidence, 0.0)
