@@ -113,23 +113,20 @@ def run(case):
         geometries = [read_geometry(X, NORMAL.n_directions, rng) for X in Xs]
         views = [prepare_view(geometry, NORMAL, rng) for geometry in geometries]
         search = PairSearch(*views, NORMAL, cores)
-        (cross, _), others = search.best_matching(rng)
+        (cross, _), *others = search.matchings(rng)
         new = unseen and [
             geometry.read(X) / spread_of(geometry.points, NORMAL.ridge)
             for geometry, X in zip(geometries, unseen, strict=True)
         ]
         if kind == "oracle":
-            cross, _ = search.refine(
-                new[0].T @ new[1] / len(new[0]), rows_of(search, rng), rng
-            )
+            cross, _ = search.refine(new[0].T @ new[1] / len(new[0]), rng)
             for _ in range(N_FORGETTING):
                 cross = cycle(cross, rows_of(search, rng), NORMAL)
         transfer, slope = tested(cross, search.whitened, rng)
         rivals = []
-        for other in [*others, *[None] * N_RANDOM]:
-            rows = rows_of(search, rng)
-            start = random_start(rows, rng) if other is None else other
-            rival, _ = search.refine(start, rows, rng)
+        random = [random_start(rows_of(search, rng), rng) for _ in range(N_RANDOM)]
+        for start in [*(other for other, _ in others), *random]:
+            rival, _ = search.refine(start, rng)
             if agreement(rival, cross) <= SAME:
                 rivals.append(tested(rival, search.whitened, rng)[0])
             if len(rivals) == N_RIVALS:

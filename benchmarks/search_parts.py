@@ -143,6 +143,6 @@ def searched(X, Y, settings, rng):
             for view in (X, Y)
         ]
         pair = search.PairSearch(*views, settings, cores)
-        (cross, _), _ = pair.best_matching(rng)
+        (cross, _), *_ = pair.matchings(rng)
         whitened = [view.whitened for view in views]
         return match_rows(cross, *whitened, settings).partner

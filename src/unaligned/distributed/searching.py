@@ -100,7 +100,7 @@ def search_samples(
         views = [part_of(v, at, rng) for v, at in zip((one, other), rows, strict=True)]
         given = known_among(known, *rows)
         search = PairSearch(views[0], views[1], settings, cores, given)
-        best, _ = search.best_matching(rng)
+        best, *_ = search.matchings(rng)
         fits = best_first([*fits, best])
         if len(fits) > 1 and agreement(fits[0][0], fits[1][0]) > SAME:
             break  # two samples lead to one matching, and none to a better one

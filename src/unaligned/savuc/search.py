@@ -40,7 +40,7 @@ Fit = tuple[Array, float]
 """A cross-correlation and its score."""
 
 NOTHING = Evidence(0.0, 0.0)
-CERTAIN = 0.95  # trust from which no further search is made
+N_SEARCHES_OF_MANY = 4  # where sketches have a small share of the rows, and may mislead
 
 
 class PairFit(NamedTuple):
@@ -68,28 +68,31 @@ def search_pair(
 ) -> PairFit:
     """Search for the matching of two views, and test it.
 
-    Searches are repeated with other anchors, and the matching of largest score is
-    tested each time there is a new one, until it is certain.
+    Searches are repeated with other anchors until two come to the same matching. The
+    one of largest score is tested; what else was found are its rivals.
     """
     search = PairSearch(one, other, settings, cores, known)
     if search.all_rows.share == 0:  # all partners are known
         fixed = search.all_rows.fixed
         return PairFit(fixed, score(fixed, settings), UNTESTED, np.inf, 1.0)
-    best = PairFit(search.all_rows.fixed, -np.inf, UNTESTED, -np.inf, 0.0)
     if min(one.whitened.shape[1], other.whitened.shape[1]) < FEWEST_DIRECTIONS:
-        return best  # no result could be tested
-    for _ in range(settings.n_searches):
+        # No result could be tested.
+        return PairFit(search.all_rows.fixed, -np.inf, UNTESTED, -np.inf, 0.0)
+    many = max(len(side) for side in search.whitened) > settings.n_dense
+    best: list[Fit] = []
+    rest: list[Fit] = []
+    for _ in range(max(settings.n_searches, N_SEARCHES_OF_MANY if many else 1)):
         report("searching")
-        (cross, value), others = search.best_matching(rng)
-        if value > (1 + settings.least_gain) * best.score:
-            report("testing")
-            evidence, rivals = search.test(cross, others, rng)
-            excess = excess_over(evidence, rivals)
-            trust = trust_in(excess, settings)
-            best = PairFit(cross, value, evidence, excess, trust, tuple(rivals))
-        if best.trust >= CERTAIN:
+        first, *others = search.matchings(rng)
+        best, rest = best_first([*best, first]), best_first([*rest, *others])
+        if len(best) > 1 and agreement(best[0][0], best[1][0]) > SAME:
             break
-    return best
+    report("testing")
+    (cross, value), *others = [*best, *rest]
+    evidence, rivals = search.test(cross, [other for other, _ in others], rng)
+    excess = excess_over(evidence, rivals)
+    trust = trust_in(excess, settings)
+    return PairFit(cross, value, evidence, excess, trust, tuple(rivals))
 
 
 class PairSearch:
@@ -113,11 +116,11 @@ class PairSearch:
             for side, rows in zip(self.whitened, given, strict=True)
         )
 
-    def best_matching(self, rng: np.random.RandomState) -> tuple[Fit, list[Array]]:
-        """Cross-correlation of largest score that the starts lead to, and the others.
+    def matchings(self, rng: np.random.RandomState) -> list[Fit]:
+        """Cross-correlations that the starts lead to.
 
-        Every start takes one cycle; the best of each family is refined. The others come
-        best first.
+        Every start takes one cycle; the best of each family is refined. These come
+        first, and both they and the others come best first.
         """
         families = find_starts(*self.views, self.settings, rng, self.cores)
         if self.all_rows.share < 1:
@@ -133,8 +136,7 @@ class PairSearch:
             first, *rest = best_first(fits)
             leading.append(self.refine(first[0], rng))
             others += rest
-        best, *rest = best_first(leading)
-        return best, [cross for cross, _ in rest + best_first(others)]
+        return best_first(leading) + best_first(others)
 
     def refine(self, cross: Array, rng: np.random.RandomState) -> Fit:
         """Refine on rows that are drawn anew for every cycle.
