@@ -44,7 +44,7 @@ class SMILE(UnpairedTrainedClusterer):
     n_clusters : int, default=10
     lam : float, default=1.0
         Weight λ of the loss of the clusters beside that of the decoders; of 0.1 and 1,
-        the better one on the digits that come with the library.
+        the one with better scores by labels on the digits that come with the library.
     gamma : float, default=1.0
         Weight γ of the information of clusters about rows beside that about views.
     temperature : float, default=0.1
@@ -183,9 +183,9 @@ class SMILE(UnpairedTrainedClusterer):
         parts = [part for net in networks for part in net]
         optimizer = adam(parts, self.learning_rate)
         for epoch in range(1, self.epochs + 1):
-            everyone = np.concatenate(self._latents(state))
+            all_rows = np.concatenate(self._latents(state))
             seed = int(rng.randint(2**31 - 1))
-            found = cluster_spherically(everyone, self.n_clusters_, 1, seed)
+            found = cluster_spherically(all_rows, self.n_clusters_, 1, seed)
             centers = to_tensor(found.astype(np.float32), state.Xs[0].device)
 
             def loss_of(latents: list[Any], centers: Any = centers) -> Any:

@@ -1,7 +1,6 @@
 """``align`` for views as dask arrays: searched on samples, matched in shared cells."""
 
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from unaligned.kernels.devices import spawn
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.progress import Heartbeat, say
-from unaligned.savuc.align import as_alignment
+from unaligned.savuc.align import with_others
 from unaligned.savuc.config import EFFORTS, Settings, settings_of
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.groups import Group
@@ -154,11 +153,7 @@ def align_views(
         group, left = gather_group(task, left, search_views, best, rng)
         groups.append(group)
     groups.sort(key=lambda group: (-len(group.views), group.views))
-    several = [group for group in groups[1:] if len(group.views) > 1]
-    found, *others = (
-        as_alignment(group, best, views, task.pairs) for group in [groups[0], *several]
-    )
-    return replace(found, others=others), geometries
+    return with_others(groups, best, views, task.pairs), geometries
 
 
 def gather_group(

@@ -24,13 +24,7 @@ from unaligned.savuc.search import (
     search_pair,
 )
 from unaligned.savuc.starts import SearchView
-from unaligned.savuc.trust import (
-    FEWEST_DIRECTIONS,
-    SAME,
-    agreement,
-    excess_over,
-    trust_in,
-)
+from unaligned.savuc.trust import FEWEST_DIRECTIONS, SAME, agreement
 
 __all__ = ["search_many_rows"]
 
@@ -114,17 +108,14 @@ def tested_among_all(
 
     One that comes to a matching that was tested before is left out.
     """
-    settings, fits = search.settings, list[PairFit]()
+    fits: list[PairFit] = []
     for start in found:
         cross, value = search.refine(start, rng)
         if any(agreement(cross, fit.cross) > SAME for fit in fits):
             continue
         others = [rival for rival in found if agreement(cross, rival) <= SAME]
-        evidence, rivals = search.test(cross, others, rng)
-        excess = excess_over(evidence, rivals)
-        trust = trust_in(excess, settings)
-        fits.append(PairFit(cross, value, evidence, excess, trust, tuple(rivals)))
-        if trust >= TRUSTED or len(fits) == N_TESTED:
+        fits.append(search.tested((cross, value), others, rng))
+        if fits[-1].trust >= TRUSTED or len(fits) == N_TESTED:
             break
     return max(fits, key=lambda fit: fit.trust)
 

@@ -29,9 +29,9 @@ __all__ = [
     "align",
     "align_checked",
     "align_steps",
-    "as_alignment",
     "memory_need",
     "only_known",
+    "with_others",
 ]
 
 
@@ -146,12 +146,8 @@ def align_steps(
     ``reached`` is the state of a milestone to go on from, with its random numbers.
     """
     grown = yield from grow_groups(problem, rng, reached)
-    views, pairs = problem.views, problem.pairs
-    largest, *rest = grown.groups
-    several = [largest, *(group for group in rest if len(group.views) > 1)]
-    found = [as_alignment(group, grown.best, views, pairs) for group in several]
-    others = [group for group in found[1:] if len(group.matched()) > 1]
-    return replace(found[0], others=others), grown.geometries
+    found = with_others(grown.groups, grown.best, problem.views, problem.pairs)
+    return found, grown.geometries
 
 
 def memory_need(views: Views) -> float:
@@ -177,6 +173,17 @@ def _table_size(X: Any) -> int:
         return 3 * some**2
     side = n if by_rows(n, d) else d
     return 3 * side**2 + 2 * some * d
+
+
+def with_others(
+    groups: list[Group], best: NDArray[np.float64], views: Views, pairs: KnownPairs
+) -> Alignment:
+    """Alignment of the first group, with those of other groups of several views."""
+    largest, *rest = groups
+    several = [largest, *(group for group in rest if len(group.views) > 1)]
+    found = [as_alignment(group, best, views, pairs) for group in several]
+    others = [group for group in found[1:] if len(group.matched()) > 1]
+    return replace(found[0], others=others)
 
 
 def as_alignment(

@@ -31,7 +31,7 @@ from unaligned.savuc.trust import (
     trust_in,
 )
 
-__all__ = ["PairFit", "PairSearch", "search_pair"]
+__all__ = ["Fit", "PairFit", "PairSearch", "best_first", "search_pair"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -88,11 +88,8 @@ def search_pair(
         if len(best) > 1 and agreement(best[0][0], best[1][0]) > SAME:
             break
     report("testing")
-    (cross, value), *others = [*best, *rest]
-    evidence, rivals = search.test(cross, [other for other, _ in others], rng)
-    excess = excess_over(evidence, rivals)
-    trust = trust_in(excess, settings)
-    return PairFit(cross, value, evidence, excess, trust, tuple(rivals))
+    leading, *others = [*best, *rest]
+    return search.tested(leading, [cross for cross, _ in others], rng)
 
 
 class PairSearch:
@@ -171,6 +168,16 @@ class PairSearch:
         partners = np.unique(top_products(A, B, 1)[0])
         others = np.setdiff1d(rng.permutation(total)[:size], partners)
         return np.concatenate([partners, others])[:size]
+
+    def tested(
+        self, fit: Fit, others: list[Array], rng: np.random.RandomState
+    ) -> PairFit:
+        """Test a matching against others that were found."""
+        cross, value = fit
+        evidence, rivals = self.test(cross, others, rng)
+        excess = excess_over(evidence, rivals)
+        trust = trust_in(excess, self.settings)
+        return PairFit(cross, value, evidence, excess, trust, tuple(rivals))
 
     def test(
         self, cross: Array, others: list[Array], rng: np.random.RandomState
