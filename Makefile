@@ -49,7 +49,7 @@ test-all: test $(VENV)/.installed-heavy chromium  ## Run all tests: slow ones to
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "heavy or slow"
 
 lint: $(VENV)/.installed-lint  ## Style and types
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 

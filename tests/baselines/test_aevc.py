@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from scipy.optimize import minimize
 from scipy.stats import wasserstein_distance
 
+from conftest import make_blobs
 from unaligned.baselines import AEVC
 from unaligned.baselines.aevc import (
     anchor_graph,

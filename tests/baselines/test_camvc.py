@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.stats import ortho_group
 
+from conftest import make_blobs
 from unaligned.baselines import CAMVC
 from unaligned.baselines.camvc import (
     init_state,

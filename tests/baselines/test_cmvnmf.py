@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from scipy import sparse
 
+from conftest import make_blobs
 from unaligned.baselines import CMVNMF
 from unaligned.baselines.cmvnmf import (
     Links,

@@ -5,9 +5,9 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
+from conftest import make_blobs
 from unaligned import baselines
 from unaligned.baselines._pair_trained import PairTrainedClusterer
 from unaligned.baselines._paired import PairedRowsClusterer

@@ -6,13 +6,13 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unaligned
+from conftest import make_blobs
 from unaligned.baselines import CPMN, PVC, SMILE, SURE, MvCLN
 from unaligned.baselines import _pair_trained as pair_trained
 from unaligned.baselines._autoencoders import build_autoencoder

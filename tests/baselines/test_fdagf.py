@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from scipy.optimize import minimize
 from scipy.stats import ortho_group
 
+from conftest import make_blobs
 from unaligned.baselines import FDAGF
 from unaligned.baselines.fdagf import (
     fuse_graphs,

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 
+from conftest import make_blobs
 from unaligned.baselines import MvCLN
 from unaligned.baselines import _contrastive as m
 from unaligned.datasets import unalign

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from conftest import make_blobs
 from unaligned.baselines import PVC
 from unaligned.baselines import _autoencoders as ae
 from unaligned.baselines._pair_trained import Block

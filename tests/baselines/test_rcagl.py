@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from scipy.optimize import minimize
 from scipy.stats import ortho_group
 from sklearn.exceptions import ConvergenceWarning
 
+from conftest import make_blobs
 from unaligned.baselines import RCAGL
 from unaligned.baselines.rcagl import (
     leading_directions,

@@ -4,9 +4,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from scipy import sparse
 
+from conftest import make_blobs
 from unaligned.baselines import UPMGCSM, upmgcsm
 from unaligned.baselines.upmgcsm import (
     Match,

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import laplacian
 
+from conftest import make_blobs
 from unaligned.baselines import VuCG
 from unaligned.baselines.vucg import (
     fuse,

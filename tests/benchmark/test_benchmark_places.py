@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 
+from conftest import make_blobs
 from unaligned.alignment import Alignment
 from unaligned.benchmark.cells import Cell
 from unaligned.benchmark.measure import measure

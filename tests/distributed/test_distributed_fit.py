@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from numpy.testing import assert_array_equal
 from same_fit import SETTINGS, assert_same_fit, chunked, fit
 from scipy import sparse
@@ -15,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import unaligned
+from conftest import make_blobs
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.distributed import PAVuC
 from unaligned.kernels import blocks

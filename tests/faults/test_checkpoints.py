@@ -16,10 +16,10 @@ from pathlib import Path
 import long_fit
 import numpy as np
 import pytest
-from conftest import heed_ctrl_c, make_blobs
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from conftest import heed_ctrl_c, make_blobs
 from unaligned import Alignment, PAVuC, SAVuC, checkpoints
 from unaligned.base import ViewClusterer
 from unaligned.baselines import VuCG

@@ -10,9 +10,9 @@ from importlib import import_module
 import numpy as np
 import pytest
 import victims
-from conftest import make_blobs
 from scipy import sparse
 
+from conftest import make_blobs
 from unaligned import SAVuC, align
 from unaligned.estimators import ESTIMATORS
 from unaligned.kernels import memory

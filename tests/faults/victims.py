@@ -13,8 +13,8 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-from conftest import make_blobs
 
+from conftest import make_blobs
 from unaligned import PAVuC, checkpoints
 
 

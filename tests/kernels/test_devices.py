@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import no_gpu
 from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from conftest import no_gpu
 from unaligned.kernels import devices
 from unaligned.kernels.blocks import row_blocks
 from unaligned.kernels.devices import Cores, HostRows, SparseRows, Torch, on_host

@@ -5,10 +5,10 @@ Without one, the very source of the kernels is run on the CPU (`cuda_on_cpu`).
 
 import numpy as np
 import pytest
-from conftest import no_gpu  # noqa: F401 - for `needs_gpu`
 from cuda_on_cpu import ModuleOnCpu
 
 from benchmarks.problems import KINDS, problem
+from conftest import no_gpu  # noqa: F401 - for `needs_gpu`
 from unaligned.kernels import matching_cuda
 from unaligned.kernels.devices import result_of
 from unaligned.kernels.matching import extend_matching, match_greedy

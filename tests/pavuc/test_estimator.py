@@ -7,7 +7,6 @@ from ast import literal_eval
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,6 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from conftest import make_blobs
 from unaligned import PAVuC
 from unaligned.datasets import load, load_digits_views, unalign
 from unaligned.kernels.devices import Cores

@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import make_blobs, no_gpu
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from conftest import make_blobs, no_gpu
 from unaligned import PAVuC
 from unaligned.kernels import blocks
 from unaligned.kernels.devices import Cores, HostRows, Torch, on_host

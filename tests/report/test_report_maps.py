@@ -2,11 +2,11 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import make_blobs
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 
+from conftest import make_blobs
 from unaligned import Alignment, PAVuC, SAVuC, baselines
 from unaligned.report import maps
 from unaligned.report.maps import draw_maps, map_view, rows_to_draw, turn
