@@ -232,6 +232,14 @@ def spoil_places(field, value):
     return change
 
 
+def move_places(by):
+    def change(m):
+        places = {i + by: place for i, place in m._space.places.items()}
+        m._space = m._space._replace(places=places)
+
+    return change
+
+
 def spoil_link(**parts):
     def change(m):
         links = {key: link._replace(**parts) for key, link in m._bridge.links.items()}
@@ -250,6 +258,7 @@ def spoil_graphs(**parts):
     ("change", "complaint"),
     [
         (spoil(_space=7), "no attribute 'places'"),
+        (move_places(625), "which is no view"),
         (spoil_places("spread", np.ones(99)), "spread has the shape"),
         (spoil_places("spread", np.array(["x"])), "spread is no array"),
         (spoil_places("geometry", ()), r"geometry is \(\), and no Geometry"),

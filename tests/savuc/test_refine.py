@@ -201,6 +201,20 @@ def test_the_rows_are_chosen_anew_for_every_cycle():
     assert not np.array_equal(asked[0], asked[1])
 
 
+def test_refinement_ends_where_it_was_to_arrive():
+    one, other, order = whitened_pair()
+    rows, seen = join_rows(one, other), []
+
+    def arrived(cross):
+        seen.append(cross)
+        return len(seen) == 2
+
+    cross, value = refine(true_cross(one, other, order), lambda _: rows, QUICK, arrived)
+    assert cross is seen[-1]
+    assert len(seen) == 2
+    assert value == pytest.approx(score(cross, QUICK))
+
+
 def test_known_pairs_are_no_free_rows_but_count():
     one, other, order = whitened_pair()
     known = order[:40], np.arange(40)

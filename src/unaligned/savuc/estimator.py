@@ -28,6 +28,7 @@ from unaligned.savuc.shapes import (
     FITTED,
     STATE,
     check_links,
+    check_places,
     shapes_of_bridge,
     shapes_of_geometries,
     shapes_of_space,
@@ -228,6 +229,7 @@ class SAVuC(NewRowsOfViewsMixin, SharedSpaceMixin, NewRowsMixin, ViewClusterer):
 
     def _restore_state(self, state: dict[str, Any]) -> None:
         super()._restore_state(state)
+        check_places(self._space, self.n_views_)
         # Models saved before there was a bridge have none.
         if "_bridge" not in state:
             self._bridge, self._bridged = None, ()

@@ -200,12 +200,15 @@ def row_maxima(table: Any) -> Indices:
 
 
 def refine(
-    cross: Array, choose_rows: Callable[[Array], RowPair], settings: Settings
+    cross: Array,
+    choose_rows: Callable[[Array], RowPair],
+    settings: Settings,
+    arrived: Callable[[Array], bool] = lambda cross: False,
 ) -> tuple[Array, float]:
     """Repeat the cycle until the score has not risen for some cycles.
 
     It may fall before it rises: a cycle begins at a high temperature. ``choose_rows``
-    gives the rows to work on, which may depend on C.
+    gives the rows to work on, which may depend on C. ``arrived`` may end it earlier.
     """
     best, value, n_stalled = cross, score(cross, settings), 0
     while n_stalled < N_STALLED:
@@ -215,4 +218,6 @@ def refine(
         n_stalled = 0 if rises else n_stalled + 1
         if reached > value:
             best, value = cross, reached
+        if arrived(cross):
+            return cross, reached
     return best, value

@@ -135,13 +135,18 @@ class PairSearch:
             others += rest
         return best_first(leading) + best_first(others)
 
-    def refine(self, cross: Array, rng: np.random.RandomState) -> Fit:
+    def refine(
+        self,
+        cross: Array,
+        rng: np.random.RandomState,
+        arrived: Callable[[Array], bool] = lambda cross: False,
+    ) -> Fit:
         """Refine on rows that are drawn anew for every cycle.
 
         A cycle fits the noise of its rows; on other rows, that part does not persist.
         """
         return refine(
-            cross, lambda reached: self.draw_rows(reached, rng), self.settings
+            cross, lambda reached: self.draw_rows(reached, rng), self.settings, arrived
         )
 
     def draw_rows(self, cross: Array, rng: np.random.RandomState) -> RowPair:
@@ -211,13 +216,17 @@ class PairSearch:
 
         One that comes to the matching that is tested is no rival of it.
         """
+
+        def is_same(reached: Array) -> bool:
+            return agreement(reached, cross) > SAME
+
         if start is None:
             rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
             n = min(len(rows.one), len(rows.other))
             one, other = (side[rng.permutation(len(side))[:n]] for side in rows[:2])
             start = cycle(one.T @ other / n, rows, self.settings)
-        rival, _ = self.refine(start, rng)
-        if agreement(rival, cross) > SAME:
+        rival, _ = self.refine(start, rng, is_same)
+        if is_same(rival):
             return None
         partner = self.matching(rival, rng, with_known=False)
         found = held_out_evidence(*self.whitened, partner, self.settings, rng)

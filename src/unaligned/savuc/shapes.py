@@ -15,6 +15,7 @@ __all__ = [
     "FITTED",
     "STATE",
     "check_links",
+    "check_places",
     "shapes_of_bridge",
     "shapes_of_geometries",
     "shapes_of_space",
@@ -52,6 +53,13 @@ def shapes_of_space(space: SharedSpace) -> dict[str, Any]:
     }
     pairs = combinations(space.places, 2)
     return {"places": places, "crosses": {(i, j): f"m{i} m{j}" for i, j in pairs}}
+
+
+def check_places(space: SharedSpace, n_views: int) -> None:
+    """Check that places in a space are those of views that there are."""
+    for i in space.places:
+        if i not in range(n_views):
+            raise ValueError(f"its space has a place for {i!r}, which is no view")
 
 
 def shapes_of_bridge(bridge: Bridge) -> dict[str, Any]:
