@@ -68,12 +68,12 @@ def pair_up(
 
     Every pair has its rows encoded for itself, as in the authors' program.
     """
-    everyone = np.arange(len(known[0]))
+    all_rows = np.arange(len(known[0]))
     rows = [
-        side[np.concatenate([everyone, drawn])]
+        side[np.concatenate([all_rows, drawn])]
         for side, drawn in zip(known, strangers, strict=True)
     ]
-    partner = np.arange(len(rows[0])) < len(everyone)
+    partner = np.arange(len(rows[0])) < len(all_rows)
     for batch in draw_full_batches(len(partner), size, rng):
         of_template, of_view = (side[batch] for side in rows)
         as_they_stand = slice(None), slice(None)
@@ -91,10 +91,10 @@ def share_rows(
     """Go through the partners once, ``size`` in a batch, strangers drawn among them."""
     for batch in draw_full_batches(len(known[0]), size, rng):
         n, m = len(batch), min(n_strangers, len(batch))
-        everyone = np.arange(n)
+        all_rows = np.arange(n)
         drawn = rng.uniform(size=(n, n)).argpartition(m - 1, axis=1)[:, :m]
-        left = np.concatenate([everyone, np.repeat(everyone, m)])
-        right = np.concatenate([everyone, drawn.ravel()])
+        left = np.concatenate([all_rows, np.repeat(all_rows, m)])
+        right = np.concatenate([all_rows, drawn.ravel()])
         partner = np.arange(len(left)) < n
         of_template, of_view = (side[batch] for side in known)
         yield Batch(of_template, of_view, (left, right), partner.astype(np.float32))

@@ -314,12 +314,12 @@ class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     ) -> Alignment:
         """One partner for every row."""
         t = self.reference_view
-        everyone = np.arange(views.n_rows[t])
+        all_rows = np.arange(views.n_rows[t])
         permutations, confidence = [], []
         for i, H in enumerate(latents):
             if i == t:
-                permutations.append(everyone)
-                confidence.append(np.ones(len(everyone)))
+                permutations.append(all_rows)
+                confidence.append(np.ones(len(all_rows)))
                 continue
             hard = [
                 (block, closeness(latents[t], H, block))

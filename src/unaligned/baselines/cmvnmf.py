@@ -97,20 +97,20 @@ def object_links(pairs: KnownPairs) -> Indices:
 
 
 def forces(
-    memberships: Array, links: Links, everyone: Array, beta: float
+    memberships: Array, links: Links, all_memberships: Array, beta: float
 ) -> tuple[Array, Array]:
     """β MV and β (DV + CV): what draws the rows of a view and what drives them off.
 
     Their difference is half the gradient of −βΔ.
     """
-    drawn = beta * (links.must @ everyone)
-    driven = beta * (links.degrees * memberships + links.cannot @ everyone)
+    drawn = beta * (links.must @ all_memberships)
+    driven = beta * (links.degrees * memberships + links.cannot @ all_memberships)
     return drawn, driven
 
 
-def link_cost(memberships: Array, links: Links, everyone: Array) -> float:
+def link_cost(memberships: Array, links: Links, all_memberships: Array) -> float:
     """Share of one view in Δ."""
-    drawn, driven = forces(memberships, links, everyone, beta=1)
+    drawn, driven = forces(memberships, links, all_memberships, beta=1)
     return float(np.vdot(memberships, driven - drawn))
 
 
@@ -122,20 +122,24 @@ def one_iteration(
     Without a fixed scale, small memberships beside a large basis would satisfy all
     must-links for free.
     """
-    everyone, bases, objective = state.memberships.copy(), [], 0.0
+    all_memberships, bases, objective = state.memberships.copy(), [], 0.0
     for X, own, tied, basis in zip(Xs, rows, links, state.bases, strict=True):
-        V, U = rescale_factors(everyone[own], update_basis(X, everyone[own], basis))
+        V, U = rescale_factors(
+            all_memberships[own], update_basis(X, all_memberships[own], basis)
+        )
         cross = X @ U.T
-        drawn, driven = forces(V, tied, everyone, beta)
+        drawn, driven = forces(V, tied, all_memberships, beta)
         V = update_memberships(V, cross, U @ U.T, drawn=drawn, driven=driven)
-        everyone[own] = V
+        all_memberships[own] = V
         bases.append(U)
         objective += squared_residual(sum_of_squares(X), cross, V, U)
     if beta > 0:
         ties = zip(rows, links, strict=True)
-        cost = sum(link_cost(everyone[own], tied, everyone) for own, tied in ties)
+        cost = sum(
+            link_cost(all_memberships[own], tied, all_memberships) for own, tied in ties
+        )
         objective += beta * cost
-    return State(everyone, bases, objective)
+    return State(all_memberships, bases, objective)
 
 
 class CMVNMF(ViewClusterer):

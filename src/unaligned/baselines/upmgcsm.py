@@ -125,8 +125,8 @@ def match_views(
     n = len(graphs[0])
 
     def match(i: int) -> Match:
-        everyone = np.arange(n)
-        known = (everyone, everyone) if i == template else pairs.between(i, template)
+        all_rows = np.arange(n)
+        known = (all_rows, all_rows) if i == template else pairs.between(i, template)
         return match_view(graphs[template], graphs[i], known, how)
 
     return in_threads(match, range(len(graphs)), 8 * MATCHING * n**2)

@@ -227,9 +227,9 @@ def gain_lost(rows: Side, columns: Side, largest: float, method: str) -> float:
     few, others = rows.at(places[0]), columns.at(places[1])
     exact = match_bucket(few, others, method)
     dealt = np.empty(size, dtype=np.intp)
-    everyone = np.arange(size)
+    all_rows = np.arange(size)
     # Buckets shrink with the sample, so that there are as many as for all rows.
-    for r, c in deal(Side(few, everyone), Side(others, everyone), largest * size / n):
+    for r, c in deal(Side(few, all_rows), Side(others, all_rows), largest * size / n):
         dealt[c] = r[match_bucket(few[r], others[c], method)]
     lost = alignment_gain(few, others, exact) - alignment_gain(few, others, dealt)
     return lost * n / size

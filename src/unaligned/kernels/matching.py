@@ -68,9 +68,9 @@ def match_greedy(
     array([0, 1])
     """
     rows, columns = _check(rows, columns)
-    everyone = np.arange(len(rows))
-    order = everyone if order is None else np.ascontiguousarray(order, dtype=np.intp)
-    if not np.array_equal(np.sort(order), everyone):
+    all_rows = np.arange(len(rows))
+    order = all_rows if order is None else np.ascontiguousarray(order, dtype=np.intp)
+    if not np.array_equal(np.sort(order), all_rows):
         raise ValueError(f"order must be a permutation of the {len(rows)} rows.")
     # Here and not above: numba takes a second to import, and most never match.
     from unaligned.kernels import matching_blocks, matching_tree
