@@ -17,7 +17,7 @@ from benchmarks.trust_page import distinct, finds_objects, is_trusted, kind_of
 from unaligned.alignment import TRUSTED
 from unaligned.json_lines import append_record, read_records
 from unaligned.kernels.devices import Cores
-from unaligned.savuc.assign import match_rows
+from unaligned.savuc.assign import match_views
 from unaligned.savuc.config import settings_of
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.search import search_pair
@@ -55,8 +55,7 @@ def run(case, effort="quick"):
             for view in (X, Y)
         ]
         fit = search_pair(*views, settings, rng, cores)
-        whitened = [view.whitened for view in views]
-        found = match_rows(fit.cross, *whitened, settings)
+        found = match_views(fit.cross, *views, settings)
     matched = np.flatnonzero(found.partner >= 0)
     right = a[matched] == b[found.partner[matched]]
     trusted = fit.trust >= TRUSTED

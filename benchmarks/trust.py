@@ -51,7 +51,7 @@ from benchmarks.unrelated import KINDS, related_views, unrelated_views
 from unaligned.datasets import load, load_digits_views
 from unaligned.json_lines import append_record, read_records
 from unaligned.kernels.devices import Cores
-from unaligned.savuc.assign import match_rows
+from unaligned.savuc.assign import match_views
 from unaligned.savuc.config import EFFORTS, settings_of
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.search import search_pair
@@ -159,8 +159,7 @@ def run(case, effort="normal"):
         ]
         fit = search_pair(*views, settings, rng, cores)
         seconds = time.process_time() - start
-        whitened = [view.whitened for view in views]
-        partner = match_rows(fit.cross, *whitened, settings).partner
+        partner = match_views(fit.cross, *views, settings).partner
     matched = np.flatnonzero(partner >= 0)
     pairs = a[matched], b[partner[matched]]
     n_common = max(1, len(np.intersect1d(a, b)))

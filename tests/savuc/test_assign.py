@@ -11,16 +11,21 @@ from unaligned.savuc import assign
 from unaligned.savuc.assign import (
     assign_rest,
     likelihood_weights,
+    match_likely,
     match_rows,
+    match_views,
     mutual_partners,
     with_known,
 )
+from unaligned.savuc.confidence import canonical_rows, ratio_factors
+from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.refine import (
     along_directions,
     join_rows,
     mutual_best,
     plan_rows,
 )
+from unaligned.savuc.starts import prepare_view
 
 SPARSE = replace(QUICK, n_dense=50)
 
@@ -53,6 +58,52 @@ def test_wrong_matches_are_less_sure():
     right = order[found.partner] == np.arange(len(order))
     assert 0 < right.mean() < 1
     assert found.confidence[right].mean() > found.confidence[~right].mean()
+
+
+def test_likelihood_makes_matches_better():
+    one, other, order = whitened_pair(n=400, d=6, noise=0.2, seed=2)
+    partner = np.argsort(order)
+    wrong = np.random.RandomState(0).permutation(400)[:200]
+    start = partner.copy()
+    start[wrong] = np.roll(start[wrong], 1)
+    found = match_likely(one, other, start, np.ones((400, 400)))
+    # With the directions of the truth, nothing does better than the best matching.
+    A, B, c = canonical_rows(one, other, partner)
+    left, right = ratio_factors(A, B, c)
+    _, best = linear_sum_assignment(-(left @ right.T))
+    assert np.mean(found.partner == partner) > np.mean(best == partner) - 0.03
+    assert np.mean(found.partner == partner) > np.mean(start == partner)
+
+
+def test_what_is_no_candidate_has_no_confidence():
+    one, other, order = whitened_pair(noise=0.1)
+    partner = np.argsort(order)
+    near = np.eye(120)[partner]
+    near[0] = np.roll(near[0], 1)
+    found = match_likely(one, other, partner, near)
+    right = found.partner == partner
+    assert (found.confidence[1:][right[1:]] > 0.5).all()
+    assert right[1:].mean() > 0.95
+    assert found.confidence[0] == 0 or not right[0]
+
+
+def test_lengths_tell_rows_of_narrow_tables_apart():
+    rng = np.random.RandomState(0)
+    factors = rng.normal(size=(300, 3))
+    one, other = (
+        factors @ rng.normal(size=(3, 5)) + 0.2 * rng.normal(size=(300, 5))
+        for _ in range(2)
+    )
+    views = [
+        prepare_view(read_geometry(X, QUICK.n_directions, rng), QUICK, rng)
+        for X in (one, other)
+    ]
+    rows = [view.whitened for view in views]
+    cross = rows[0].T @ rows[1] / 300
+    of_unit_length = match_rows(cross, *rows, QUICK).partner
+    found = match_views(cross, *views, QUICK).partner
+    right = [np.mean(p == np.arange(300)) for p in (of_unit_length, found)]
+    assert right[1] > right[0] + 0.1
 
 
 @pytest.mark.parametrize("settings", [QUICK, SPARSE])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores
-from unaligned.savuc.assign import match_rows
+from unaligned.savuc.assign import match_views
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.search import PairSearch, search_pair
@@ -59,8 +59,7 @@ class Attack(NamedTuple):
             return self._matches(search.refine(start, rng)[0])
 
     def _matches(self, cross: Array) -> Matches:
-        one, other = (view.whitened for view in self.views)
-        return Matches(*match_rows(cross, one, other, self.settings))
+        return Matches(*match_views(cross, *self.views, self.settings))
 
 
 def prepare_attack(

@@ -183,7 +183,7 @@ def gather_group(
             rest.append(i)
             continue
         task.tell(f"views {names[0]} and {names[1]}: matching all rows")
-        sides = whole.whitened, search_views[i].whitened
+        sides = whole.full_rows(), search_views[i].full_rows()
         rows[i], confidence[i] = match_all_rows(*sides, pairs, rng, known)
         trust[i] = fit.trust
     return Group(tuple(rows), rows, confidence, trust, whole), rest

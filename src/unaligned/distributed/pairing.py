@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unaligned.distributed.cells import find_candidates
 from unaligned.savuc.absence import partnered
 from unaligned.savuc.assign import Matching, with_known
-from unaligned.savuc.confidence import Canonical, canonical_directions, propagate
+from unaligned.savuc.confidence import Canonical, learn_directions, propagate
 from unaligned.savuc.refine import Known
 
 __all__ = ["match_all_rows"]
@@ -56,28 +56,20 @@ def match_all_rows(
     if known is not None and known[0].size:
         free_one = np.delete(one, known[0], axis=0)
         free_other = np.delete(other, known[1], axis=0)
-    canonical = learn(one, other, *pairs, np.ones(len(pairs[0])))
+    canonical = learn_directions(one, other, *pairs, np.ones(len(pairs[0])))
     seed = int(rng.randint(np.iinfo(np.int32).max))
     for _ in range(N_ROUNDS):
         drawn = np.sort(rng.permutation(len(one))[:N_LEARNED])
         columns, probability = probable(canonical, one[drawn], other, seed)
         rows = np.repeat(drawn, columns.shape[1])
-        canonical = learn(one, other, rows, columns.ravel(), probability.ravel())
+        weights = probability.ravel()
+        canonical = learn_directions(one, other, rows, columns.ravel(), weights)
     if not (len(free_one) and len(free_other)):
         unmatched = np.full(len(free_one), -1, dtype=np.intp)
         return with_known(unmatched, np.zeros(len(unmatched)), one, other, known)
     columns, probability = probable(canonical, free_one, free_other, seed)
     partner, confidence = one_to_one(columns, probability, len(free_other))
     return with_known(partner, confidence, one, other, known)
-
-
-def learn(
-    one: Array, other: Array, rows: Indices, columns: Indices, weights: Array
-) -> Canonical:
-    """Canonical directions of pairs, as far as each is believed."""
-    counts = weights >= LEAST
-    rows, columns, weights = rows[counts], columns[counts], weights[counts]
-    return canonical_directions(one[rows], other[columns], weights)
 
 
 def probable(

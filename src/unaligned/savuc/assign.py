@@ -8,7 +8,13 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from unaligned.kernels.matching import match_greedy
-from unaligned.savuc.confidence import match_confidence
+from unaligned.savuc.confidence import (
+    BELOW_ONE,
+    learn_directions,
+    log_ratios,
+    match_probabilities,
+    ratio_factors,
+)
 from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
     Known,
@@ -21,13 +27,17 @@ from unaligned.savuc.refine import (
     plan_rows,
     sparse_kernel,
 )
+from unaligned.savuc.starts import SearchView
 
-__all__ = ["Matching", "match_rows", "mutual_partners"]
+__all__ = ["Matching", "match_likely", "match_rows", "match_views", "mutual_partners"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
 N_PLANNED = 50  # rounds of Sinkhorn of the last plan
+N_LIKELY = 3  # rounds of matching by likelihood; directions hardly change after two
+N_LEARNED = 20_000  # rows that directions are learned from. Cost
+FEWEST_PAIRS = 8  # expected ones that directions are learned from
 MOST_CORRELATED = 0.98  # keeps c / (1 − c²) finite
 MOST_ASSIGNED = 3000  # rows left over that one dense assignment takes
 
@@ -39,13 +49,43 @@ class Matching(NamedTuple):
     confidence: Array
 
 
+def match_views(
+    cross: Array,
+    one: SearchView,
+    other: SearchView,
+    settings: Settings,
+    known: Known = None,
+) -> Matching:
+    """Match all rows of two views, or of groups of them."""
+    full = one.full_rows(), other.full_rows()
+    return match_rows(cross, one.whitened, other.whitened, settings, known, full)
+
+
 def match_rows(
-    cross: Array, one: Array, other: Array, settings: Settings, known: Known = None
+    cross: Array,
+    one: Array,
+    other: Array,
+    settings: Settings,
+    known: Known = None,
+    full: tuple[Array, Array] | None = None,
 ) -> Matching:
     """Match all rows of two whitened views one to one, as far as both have rows.
 
-    Mutual best pairs of Sinkhorn's plan first, then the rest by assignment. Confidence
-    is the probability that a match is right, if the views belong together.
+    Sinkhorn's plan finds near pairs and a first matching; the likelihood of pairs then
+    decides between them. Confidence is the probability that a match is right, if the
+    views belong together.
+
+    Parameters
+    ----------
+    cross : ndarray of shape (d, e)
+        Cross-correlation of the views.
+    one, other : ndarray of shape (n, d) and (m, e)
+    settings : Settings
+    known : tuple of ndarray, optional
+        Rows of both that are known to be pairs.
+    full : tuple of ndarray, optional
+        The rows before they were scaled to unit length, whose likelihood is taken: in
+        narrow tables lengths tell rows apart. Default: the whitened rows.
     """
     rows = join_rows(one, other, known)
     if not (len(rows.one) and len(rows.other)):
@@ -63,8 +103,55 @@ def match_rows(
     near = plan.kernel
     if not sparse.issparse(near):
         near = sparse_kernel(A, B, settings.schedule[-1][1], settings)
-    confidence = match_confidence(rows.one, rows.other, partner, near)
-    return with_known(partner, confidence, one, other, known)
+    given = join_rows(*full, known) if full is not None else rows
+    found = match_likely(given.one, given.other, partner, near)
+    return with_known(*found, one, other, known)
+
+
+def match_likely(
+    one: Array, other: Array, partner: Indices, candidates: Any
+) -> Matching:
+    """Match rows by likelihood, starting from a matching.
+
+    Canonical directions of pairs, each as far as it is believed, give probabilities of
+    candidates, and these give better directions: expectation and maximisation.
+
+    Parameters
+    ----------
+    one, other : ndarray of shape (n, d) and (m, e)
+        Rows of two views.
+    partner : ndarray of shape (n,)
+        Row of ``other`` that every row of ``one`` is matched to so far; -1: none.
+    candidates : sparse matrix of shape (n, m)
+        Pairs of rows that are near; every row has one.
+
+    Returns
+    -------
+    Matching
+        Mutual most probable pairs first, then the rest by assignment. Confidence is
+        zero where a partner is not among the candidates.
+    """
+    near = sparse.csr_array(candidates)
+    rows = np.repeat(np.arange(len(one)), np.diff(near.indptr))
+    columns = np.asarray(near.indices, dtype=np.intp)
+    learned = rows % (1 + len(one) // N_LEARNED) == 0
+    matched = np.flatnonzero(partner >= 0)
+    pairs = matched, partner[matched], np.ones(len(matched))
+    for _ in range(N_LIKELY):
+        canonical = learn_directions(one, other, *pairs)
+        A, B = canonical.read(one, 0), canonical.read(other, 1)
+        ratios = log_ratios(A, B, canonical.correlations, rows, columns)
+        probability = match_probabilities(ratios, rows, columns, near.shape)
+        if probability[learned].sum() < FEWEST_PAIRS:
+            break
+        pairs = rows[learned], columns[learned], probability[learned]
+    probable = sparse.csr_array((probability, near.indices, near.indptr), near.shape)
+    best = mutual_pairs(Plan(probable, np.ones(len(one)), np.ones(len(other))))
+    partner = assign_rest(best, *ratio_factors(A, B, canonical.correlations))
+    confidence = np.zeros(len(one))
+    chosen = partner[rows] == columns
+    confidence[rows[chosen]] = probability[chosen]
+    return Matching(partner, np.minimum(confidence, BELOW_ONE))
 
 
 def mutual_partners(cross: Array, rows: RowPair, settings: Settings) -> Indices:

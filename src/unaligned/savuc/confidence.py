@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 __all__ = [
     "Canonical",
     "Messages",
     "canonical_directions",
     "canonical_rows",
+    "learn_directions",
     "log_ratios",
-    "match_confidence",
     "match_probabilities",
     "propagate",
+    "ratio_factors",
 ]
 
 Array = NDArray[Any]
@@ -30,41 +30,11 @@ Indices = NDArray[np.intp]
 ROWS_PER_DIRECTION = 4  # of either view, at least: fewer fit the correlations to chance
 LEAST_VARIANCE = 1e-3  # of the largest: directions without variance are not scaled up
 LEAST_RESIDUAL = 1e-4  # of a canonical direction: keeps ratios of equal rows finite
+LEAST_BELIEVED = 0.01  # probability below which a pair is left out. Cost
 N_ROUNDS = 30  # of messages; after ten, probabilities are the same to a hundredth
 TINY = 1e-9  # share of a sum that is left where one term has taken all of it
 BELOW_ONE = np.nextafter(1, 0)  # confidence of known pairs only is one
 N_AT_ONCE = 100_000  # pairs of rows whose ratios are computed at once: memory
-
-
-def match_confidence(
-    one: Array, other: Array, partner: Indices, candidates: Any
-) -> NDArray[np.float64]:
-    """Probability that the partner of every row of the first view is the right one.
-
-    Parameters
-    ----------
-    one, other : ndarray of shape (n, d) and (m, e)
-        Rows of two views.
-    partner : ndarray of shape (n,)
-        Row of ``other`` that every row of ``one`` is matched to; -1: none.
-    candidates : sparse matrix of shape (n, m)
-        Pairs of rows that are near; the others are left out of account.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Zero where there is no partner, and where it is not among the candidates.
-    """
-    A, B, correlations = canonical_rows(one, other, partner)
-    pairs = sparse.csr_array(candidates)
-    rows = np.repeat(np.arange(len(one)), np.diff(pairs.indptr))
-    columns = np.asarray(pairs.indices, dtype=np.intp)
-    ratios = log_ratios(A, B, correlations, rows, columns)
-    probability = match_probabilities(ratios, rows, columns, (len(one), len(other)))
-    confidence = np.zeros(len(one))
-    chosen = partner[rows] == columns
-    confidence[rows[chosen]] = probability[chosen]
-    return np.minimum(confidence, BELOW_ONE)
 
 
 class Canonical(NamedTuple):
@@ -90,6 +60,15 @@ def canonical_rows(
     pairs = one[matched], other[partner[matched]]
     found = canonical_directions(*pairs, np.ones(len(matched)))
     return found.read(one, 0), found.read(other, 1), found.correlations
+
+
+def learn_directions(
+    one: Array, other: Array, rows: Indices, columns: Indices, weights: Array
+) -> Canonical:
+    """Canonical directions of pairs of rows, each as far as it is believed."""
+    counts = weights >= LEAST_BELIEVED
+    rows, columns = rows[counts], columns[counts]
+    return canonical_directions(one[rows], other[columns], weights[counts])
 
 
 def canonical_directions(one: Array, other: Array, weights: Array) -> Canonical:
@@ -130,11 +109,7 @@ def log_ratios(
     Of Gaussian coordinates a and b with correlation c it is
     c a b / (1 − c²) − c² (a² + b²) / (2 (1 − c²)) − log(1 − c²) / 2, summed.
     """
-    residual = 1 - correlations**2
-    squares = correlations**2 / residual / 2
-    of_rows = (A**2) @ squares + np.log(residual).sum() / 2
-    of_columns = (B**2) @ squares
-    weighted = A * (correlations / residual)
+    weighted, of_rows, of_columns = _terms(A, B, correlations)
     ratios = np.empty(len(rows))
     for start in range(0, len(rows), N_AT_ONCE):
         some = slice(start, start + N_AT_ONCE)
@@ -142,6 +117,32 @@ def log_ratios(
         products = np.einsum("pd,pd->p", weighted[i], B[j])
         ratios[some] = products - of_rows[i] - of_columns[j]
     return ratios
+
+
+def _terms(A: Array, B: Array, correlations: Array) -> tuple[Array, Array, Array]:
+    """Terms of log ratios: what products are taken of, and those of single rows."""
+    residual = 1 - correlations**2
+    squares = correlations**2 / residual / 2
+    of_rows = (A**2) @ squares + np.log(residual).sum() / 2
+    return A * (correlations / residual), of_rows, (B**2) @ squares
+
+
+def ratio_factors(A: Array, B: Array, correlations: Array) -> tuple[Array, Array]:
+    """Give vectors of rows whose products are the log-likelihood ratios of all pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A, B = np.random.RandomState(0).normal(size=(2, 3, 2))
+    >>> left, right = ratio_factors(A, B, np.array([0.9, 0.5]))
+    >>> rows, columns = np.divmod(np.arange(9), 3)
+    >>> ratios = log_ratios(A, B, np.array([0.9, 0.5]), rows, columns)
+    >>> np.allclose((left @ right.T).ravel(), ratios)
+    True
+    """
+    weighted, of_rows, of_columns = _terms(A, B, correlations)
+    one = np.column_stack([weighted, -of_rows, np.ones(len(A))])
+    return one, np.column_stack([B, np.ones(len(B)), -of_columns])
 
 
 def match_probabilities(

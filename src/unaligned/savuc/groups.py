@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unaligned.kernels.devices import Cores
 from unaligned.kernels.scaling import unit_rows
 from unaligned.known_pairs import KnownPairs
-from unaligned.savuc.assign import Matching, match_rows
+from unaligned.savuc.assign import Matching, match_views
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.refine import Known
@@ -165,8 +165,9 @@ def merge(
     settings: Settings,
 ) -> Group:
     """Match the rows of two groups, and make one of them, in the order of the first."""
-    whitened = one.search_view.whitened, other.search_view.whitened
-    matching = match_rows(fit.cross, *whitened, settings, known)
+    matching = match_views(
+        fit.cross, one.search_view, other.search_view, settings, known
+    )
     rows, confidence, trust = dict(one.rows), dict(one.confidence), dict(one.trust)
     partner = matching.partner
     for j in other.views:
@@ -269,4 +270,4 @@ def match_again(
     search = PairSearch(one, other, settings, cores, known)
     if len(search.all_rows.one) and len(search.all_rows.other):
         cross, _ = search.refine(cross, rng)
-    return match_rows(cross, one.whitened, other.whitened, settings, known)
+    return match_views(cross, one, other, settings, known)

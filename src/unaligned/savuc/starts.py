@@ -36,6 +36,11 @@ class SearchView:
         """Made when it is first asked for: it costs most, and few may be needed."""
         return sketch_rows(self.geometry, self.drawn, self.settings)
 
+    def full_rows(self) -> Array:
+        """Rows before they were scaled to unit length; a group has no lengths."""
+        geometry = self.geometry
+        return geometry.at_full_length() if len(geometry.lengths) else geometry.points
+
 
 Family = Callable[
     [SearchView, SearchView, Settings, np.random.RandomState], list[Array]
