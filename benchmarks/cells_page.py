@@ -63,9 +63,7 @@ def labels_summary(records):
     ]
     for name in DATASETS:
         for ratio in (0.1, 0.5):
-            these = [
-                r for r in trusted if r["dataset"] == name and r["ratio"] == ratio
-            ]
+            these = [r for r in trusted if r["dataset"] == name and r["ratio"] == ratio]
             if these:
                 lines.append(
                     f"- {name}, {100 * ratio:.0f} % known, both ways: "

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from importlib import import_module
 from inspect import ismodule
 from pathlib import Path
 
@@ -101,10 +102,14 @@ def test_the_page_of_the_trials_is_what_the_results_say():
     assert PAGE.read_text() == page(), "run python -m benchmarks.first_hour_page"
 
 
-def test_the_page_of_cells_is_what_the_results_say():
-    from benchmarks.cells_page import PAGE, page
-
-    assert PAGE.read_text() == page(), "run python -m benchmarks.cells_page"
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [("cells_page", ""), ("audit", " --page"), ("spaces", " --seeds 0")],
+)
+def test_figures_on_the_page_are_those_of_the_results(name, command):
+    made = import_module(f"benchmarks.{name}")
+    told = f"run python -m benchmarks.{name}{command}"
+    assert made.PAGE.read_text() == made.page(), told
 
 
 def test_the_page_of_scaling_is_what_the_results_say():
