@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from unaligned import audit
-from unaligned.disclosure.attack import prepare_attack
+from unaligned.disclosure.attack import Matches, prepare_attack
 from unaligned.disclosure.auditing import _best_search
 from unaligned.savuc.config import settings_of
 
@@ -84,16 +84,26 @@ def test_unrelated_tables_are_no_more_than_chance():
     assert any("does not trust them" in line for line in estimated.sentences())
 
 
-def test_the_attack_searches_again_until_it_is_trusted():
-    results = [("first", 0.1), ("second", 0.7), ("third", 0.9)]
+@pytest.mark.parametrize(
+    ("trusts", "kinds", "taken"),
+    [
+        ([0.1, 0.7, 0.9], [0, 1, 2], 1),  # the first that is trusted
+        ([0.1, 0.3, 0.2], [0, 1, 2], 1),  # the most trusted
+        ([0.1, 0.9, 0.8], [0, 0, 1], 2),  # the second is the first once more
+    ],
+)
+def test_the_attack_searches_again_until_it_is_trusted(trusts, kinds, taken):
+    partners = [np.roll(np.arange(10), kind) for kind in kinds]
+    results = [Matches(partner, np.ones(10)) for partner in partners]
+    queue = [*zip(results, trusts, strict=True)]
 
     class Found:
         def search(self, _):
-            return results.pop(0)
+            return queue.pop(0)
 
-    assert _best_search(Found(), None) == ("second", 0.7)
-    results = [("first", 0.1), ("second", 0.3), ("third", 0.2), ("fourth", 0.9)]
-    assert _best_search(Found(), None) == ("second", 0.3)
+    found, trust = _best_search(Found(), None)
+    assert found is results[taken]
+    assert trust == trusts[taken]
 
 
 @pytest.mark.parametrize("n_kinds", [1, 4])

@@ -130,12 +130,17 @@ def audit(
 
 
 def _best_search(attack: Attack, rng: np.random.RandomState) -> tuple[Matches, float]:
-    """Search until the result is trusted, and take the most trusted one."""
-    tried = []
+    """Search until the result is trusted, and take the most trusted one.
+
+    Matches that were found and tested before are not tested again until they pass.
+    """
+    tried: list[tuple[Matches, float]] = []
     for _ in range(N_SEARCHES):
-        tried.append(attack.search(rng))
-        if tried[-1][1] >= TRUSTED:
-            break
+        found, trust = attack.search(rng)
+        if not any(np.mean(found.partner == old.partner) > 0.5 for old, _ in tried):
+            tried.append((found, trust))
+            if trust >= TRUSTED:
+                break
     return max(tried, key=itemgetter(1))
 
 
