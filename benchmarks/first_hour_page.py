@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.clusters_page import page as filled_page
 from benchmarks.first_hour import LEAST_EXACT, RESULTS, TABLES
 from unaligned.json_lines import read_records
 
@@ -96,12 +97,7 @@ def page(results=RESULTS):
     last = {str(record["case"]): record for record in read_records(results)}
     records = [*last.values()]
     parts = {"trials": trials_table(records), "splits": splits_table(records)}
-    text = PAGE.read_text(encoding="utf-8")
-    for name, part in parts.items():
-        before, start, rest = text.partition(f"<!-- {name} -->\n")
-        _, end, after = rest.partition(f"<!-- /{name} -->")
-        text = "".join([before, start, part, "\n", end, after])
-    return text
+    return filled_page(PAGE.name, parts)
 
 
 def main():

@@ -3,9 +3,11 @@
 Objects in clusters of unequal size, seen through two linear maps with noise of a
 quarter of the signal's variance (signal-to-noise 4), in 768 and 384 columns. Of the
 rows of both spaces a fiftieth is in one only; new vectors of the first space are those
-of objects that only the second holds. Prints a line: CPU seconds, peak memory, top-1
-of the new vectors among all rows of the second space, and what was expected. With
-``--mapped`` the spaces are ``.npy`` files that stay on disk.
+of objects that only the second holds. Adds a line to ``results/spaces.jsonl``: CPU
+seconds, peak memory, top-1 of the new vectors among all rows of the second space, their
+mean confidence, that of vectors whose object the second space lacks, and that of noise.
+Then it writes the table of docs/spaces.md. With ``--mapped`` the spaces are
+``.npy`` files that stay on disk. ``--seeds 0`` only writes the page.
 """
 
 import argparse
@@ -18,8 +20,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
+from benchmarks.clusters_page import page as filled_page
 from unaligned.benchmark.memory import forget_peak, peak_bytes
+from unaligned.json_lines import append_record, read_records
 from unaligned.spaces import SpaceTranslator
+
+RESULTS = Path(__file__).parent / "results" / "spaces.jsonl"
+PAGE = Path(__file__).parents[1] / "docs" / "spaces.md"
 
 WIDTHS = (768, 384)
 N_CLUSTERS, N_LATENT = 50, 50
@@ -61,16 +68,51 @@ def run(n, seed, effort, folder=None):
     start = time.process_time()
     spaces = SpaceTranslator(effort=effort, random_state=seed).fit(known, rows)
     fitted = time.process_time()
+    record = {
+        "rows": n,
+        "seed": seed,
+        "effort": effort,
+        "mapped": folder is not None,
+        "fit CPU s": round(fitted - start, 1),
+        "trust": round(float(spaces.alignment_.trust.min()), 3),
+    }
     if not spaces.n_pairs_:
-        return f"n {n:,}, seed {seed}: refused, {fitted - start:.1f} CPU s"
+        return record
     found = spaces.nearest(new)
     end = time.process_time()
+    absent = spaces.nearest(known[:n_new])  # their objects are not in the second space
+    noise = new.std() * np.random.RandomState(seed + 2).normal(size=new.shape)
+    strange = spaces.nearest(noise.astype(np.float32))
     right = order[found.rows[:, 0]] == np.arange(n, n + n_new)
-    return (
-        f"n {n:,}, seed {seed}, {effort}: top-1 {right.mean():.3f} (expected "
-        f"{found.confidence.mean():.3f}), fit {fitted - start:.1f} and lookup "
-        f"{end - fitted:.1f} CPU s, peak {peak_bytes() / 1e9:.2f} GB"
-    )
+    return record | {
+        "lookup CPU s": round(end - fitted, 1),
+        "peak GB": round(peak_bytes() / 1e9, 2),
+        "top-1": round(float(right.mean()), 3),
+        "confidence": round(float(found.confidence.mean()), 3),
+        "confidence, absent": round(float(absent.confidence.mean()), 3),
+        "confidence, noise": round(float(strange.confidence.mean()), 3),
+    }
+
+
+def page(results=RESULTS):
+    """Compose the page: its text as it is, its figures from the results."""
+    lines = [
+        "| rows | effort | on disk | top-1 | confidence | no counterpart | noise | "
+        "CPU s | peak GB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for record in read_records(results):
+        shares = ("top-1", "confidence", "confidence, absent", "confidence, noise")
+        cells = (
+            f"{record['rows']:,}",
+            record["effort"],
+            "yes" if record["mapped"] else "no",
+            *(f"{record[name]:.3f}" if name in record else "–" for name in shares),
+            f"{record['fit CPU s'] + record.get('lookup CPU s', 0):.0f}",
+            f"{record['peak GB']:.1f}" if "peak GB" in record else "–",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return filled_page(PAGE.name, {"spaces": "\n".join(lines)})
 
 
 def main():
@@ -84,7 +126,10 @@ def main():
     for seed in range(arguments.seeds):
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder) if arguments.mapped else None
-            print(run(arguments.rows, seed, arguments.effort, place), flush=True)
+            record = run(arguments.rows, seed, arguments.effort, place)
+            print(record, flush=True)
+            append_record(RESULTS, record)
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

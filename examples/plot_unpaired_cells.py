@@ -14,10 +14,9 @@ import numpy as np
 from anndata import AnnData
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.manifold import TSNE
 from sklearn.neighbors import KNeighborsClassifier
 
-from unaligned.scverse import cluster
+from unaligned.scverse import cluster, joint_map, pl, transfer_labels
 
 mudata.set_options(pull_on_update=False)
 
@@ -130,22 +129,40 @@ for how, labels in carried.items():
     print(f"{how:21} {np.mean(labels == truth):.0%} right")
 
 # %%
-# The shared space, with the cells of both modalities on one map:
+# ``transfer_labels`` gives the probability of each label, too, and ``unknown`` where it
+# is below one half:
 
-joint = np.vstack([places["rna"], places["atac"]])
-drawn = TSNE(init="pca", random_state=0).fit_transform(joint)
-figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
-kinds = np.repeat([0, 1], [rna.n_obs, atac.n_obs])
-axes[0].scatter(*drawn.T, c=kinds, s=4, cmap="coolwarm")
-axes[0].set_title("modality: rna blue, atac red")
-colours = np.concatenate([rna.obs["type"], atac.obs["type"]]).astype(int)
-axes[1].scatter(*drawn.T, c=colours, s=4, cmap="tab10")
-axes[1].set_title("type")
-for ax in axes:
-    ax.set(xticks=[], yticks=[])
+labels = transfer_labels(rna, atac, "type", effort="quick", inplace=True)[new]
+given = labels["label"] != "unknown"
+guess = labels["guess"].astype(str) == truth
+print(f"{guess.mean():.0%} right, {labels['confidence'].mean():.0%} expected")
+print(f"{given.mean():.0%} given a label, of these {guess[given].mean():.0%} right")
+
+# %%
+# Plots
+# -----
+# ``joint_map`` places the cells of both modalities on one map, from the space that they
+# share. The plots take what scanpy's take.
+
+joint_map(mdata)
+pl.embedding(mdata, "unaligned_map", color=["modality", "type"])
+
+# %%
+# Transferred types and their confidence are columns of ``obs`` of the one modality; the
+# cells of the other are gray.
+
+added = ["type_transferred", "type_transferred_confidence"]
+pl.embedding(mdata, "unaligned_map", color=added)
+
+# %%
+# Verdict and trust, and lines between partners, if cells have any:
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+pl.trust(mdata, ax=axes[0])
+pl.partners(mdata, ax=axes[1])
 plt.show()
 
 # %%
 # Simulated cells are tidier than real ones. ``python -m benchmarks.cells`` does this
-# with published sets; two of them are in
+# with published sets (:doc:`/cells`); three of them are in
 # :ref:`sphx_glr_gallery_plot_published_cells.py`.

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from importlib import import_module
 from inspect import ismodule
 from pathlib import Path
 
@@ -39,6 +40,7 @@ MODULES = [
     preparation,
     report,
     scverse,
+    scverse.pl,
     selection,
     spaces,
 ]
@@ -61,9 +63,16 @@ def test_every_public_name_has_an_api_entry(module):
         "docs/long_runs.md",
         "docs/audit.md",
         "docs/spaces.md",
+        pytest.param(
+            "docs/cells.md",
+            # Other people's imports warn as they please.
+            marks=[pytest.mark.heavy, pytest.mark.filterwarnings("default")],
+        ),
     ],
 )
 def test_code_on_the_page_runs(page, monkeypatch, tmp_path):
+    if "cells" in page:
+        pytest.importorskip("mudata", reason="needs the extra 'scverse'")
     monkeypatch.chdir(tmp_path)
     matplotlib.use("Agg")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
@@ -91,6 +100,16 @@ def test_the_page_of_the_trials_is_what_the_results_say():
     from benchmarks.first_hour_page import PAGE, page
 
     assert PAGE.read_text() == page(), "run python -m benchmarks.first_hour_page"
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [("cells_page", ""), ("audit", " --page"), ("spaces", " --seeds 0")],
+)
+def test_figures_on_the_page_are_those_of_the_results(name, command):
+    made = import_module(f"benchmarks.{name}")
+    told = f"run python -m benchmarks.{name}{command}"
+    assert made.PAGE.read_text() == made.page(), told
 
 
 def test_the_page_of_scaling_is_what_the_results_say():

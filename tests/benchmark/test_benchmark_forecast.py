@@ -13,15 +13,26 @@ def cell(dataset, method, **more):
 
 def test_a_cell_is_expected_to_take_what_its_like_took():
     results = Results()
-    for shuffle, wall in enumerate([1.0, 3.0, 100.0]):
+    for shuffle, wall in enumerate([1.0, 3.0, 5.0]):
         done = cell("Wiki", "PAVuC", shuffle=shuffle)
         results.add(done.record() | {"status": "done", "wall": wall})
     forecast = Forecast(results)
     assert forecast.expect(cell("Wiki", "PAVuC", shuffle=9)) == 3.0
     forecast.learn(cell("Wiki", "LMVSC"), {"wall": 20.0})
     assert forecast.expect(cell("Wiki", "LMVSC", setting={"alpha": 1})) == 20.0
-    assert forecast.expect(cell("Wiki", "VuCG")) == 11.5  # any cell of the dataset
-    assert forecast.expect(cell("digits", "VuCG")) == 11.5
+    assert forecast.expect(cell("Wiki", "VuCG")) == 7.25  # any cell of the dataset
+    assert forecast.expect(cell("digits", "VuCG")) == 7.25
+
+
+def test_few_cells_that_take_long_count_in_the_time_left():
+    rng = np.random.RandomState(0)
+    walls = rng.lognormal(sigma=1.5, size=400)
+    cells = [cell("Wiki", "PAVuC", shuffle=number) for number in range(400)]
+    forecast = Forecast(Results())
+    for done, wall in zip(cells[:100], walls, strict=False):
+        forecast.learn(done, {"wall": wall})
+    left = forecast.seconds_left(cells[100:], jobs=1)
+    assert 0.5 < left / walls[100:].sum() < 2
 
 
 def test_the_time_left_is_shared_by_the_workers():

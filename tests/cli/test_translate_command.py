@@ -43,6 +43,9 @@ def test_vectors_are_looked_up(spaces, tmp_path):
     expected = np.mean([float(line["confidence"]) for line in first])
     assert summary["expected_right"] == pytest.approx(expected, abs=1e-4)
     assert "50 vectors were looked up in two" in result.stdout
+    untypical = sum(float(line["typical"]) < 0.05 for line in first)
+    assert summary["untypical"] == untypical
+    assert (f"{untypical} vectors are unlike" in result.stdout) == (untypical > 0)
 
 
 def test_spaces_that_are_refused_give_no_neighbours(tmp_path):

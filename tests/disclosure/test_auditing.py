@@ -6,7 +6,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from unaligned import audit
-from unaligned.disclosure.attack import prepare_attack
+from unaligned.disclosure.attack import Matches, prepare_attack
+from unaligned.disclosure.auditing import _best_search
 from unaligned.savuc.config import settings_of
 
 
@@ -60,10 +61,11 @@ def test_a_key_does_the_same_for_rows_in_another_order(cancer):
     assert all(column.name != "patient" for column in found.columns)
 
 
-def test_an_estimate_is_near_the_truth(cancer, counted):
+@pytest.mark.parametrize("seed", [1, 3])
+def test_an_estimate_is_near_the_truth(seed, cancer, counted):
     known, released = (cancer.filter(like=word) for word in ("worst", "mean"))
-    shuffled = released.sample(frac=1, random_state=3).reset_index(drop=True)
-    found = audit(known, shuffled, random_state=3)
+    shuffled = released.sample(frac=1, random_state=seed).reset_index(drop=True)
+    found = audit(known, shuffled, random_state=seed)
     assert found.truth == "unknown"
     assert found.by_search is None
     assert found.linked is None
@@ -80,6 +82,28 @@ def test_unrelated_tables_are_no_more_than_chance():
     estimated = audit(one, other, effort="quick")
     assert "may not be anonymous" in estimated.sentences()[0]
     assert any("does not trust them" in line for line in estimated.sentences())
+
+
+@pytest.mark.parametrize(
+    ("trusts", "kinds", "taken"),
+    [
+        ([0.1, 0.7, 0.9], [0, 1, 2], 1),  # the first that is trusted
+        ([0.1, 0.3, 0.2], [0, 1, 2], 1),  # the most trusted
+        ([0.1, 0.9, 0.8], [0, 0, 1], 2),  # the second is the first once more
+    ],
+)
+def test_the_attack_searches_again_until_it_is_trusted(trusts, kinds, taken):
+    partners = [np.roll(np.arange(10), kind) for kind in kinds]
+    results = [Matches(partner, np.ones(10)) for partner in partners]
+    queue = [*zip(results, trusts, strict=True)]
+
+    class Found:
+        def search(self, _):
+            return queue.pop(0)
+
+    found, trust = _best_search(Found(), None)
+    assert found is results[taken]
+    assert trust == trusts[taken]
 
 
 @pytest.mark.parametrize("n_kinds", [1, 4])

@@ -345,6 +345,13 @@ def test_narrow_screens_do_not_scroll_sideways(page):
         page.next_frame()
         width = "return document.documentElement.scrollWidth"
         assert page.browser.execute_script(width) <= 420
+        # All columns are seen at once, but for heat maps, which may have many.
+        wide = (
+            "return [...document.querySelectorAll('.scroll')]"
+            ".filter((box) => !box.querySelector('.clusters'))"
+            ".map((box) => box.scrollWidth - box.clientWidth)"
+        )
+        assert max(page.browser.execute_script(wide)) <= 0
     finally:
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

@@ -208,6 +208,16 @@ def test_no_confidence_is_said_to_be_more_than_sure():
     assert "over 99 % of them are expected to be right." in text
 
 
+def test_doubtful_matches_are_counted():
+    found = make_findings()  # confidence of 20 matches: 0.04, 0.08, ... 0.8
+    assert found.views[1].n_doubtful == 12
+    _, text = sentences(found)
+    assert "right (review the 12 with a confidence below 50 % first)." in text
+    sure = np.where(np.arange(N) == 3, 0.4, 0.9)
+    one = [found.views[0], replace(found.views[1], confidence=sure), found.views[2]]
+    assert "the one with a confidence" in sentences(replace(found, views=one))[1]
+
+
 def test_known_matches_are_right_whatever_trust_is():
     view = replace(make_findings().views[1], known=0.2, trust=0.5)
     sure = np.where(np.arange(N) < 5, 1.0, 0.6)

@@ -45,6 +45,36 @@ def test_new_vectors_are_translated_and_found(fitted):
     assert found.confidence[hit].mean() > found.confidence[~hit].mean()
 
 
+def test_vectors_unlike_the_data_have_low_confidence(fitted):
+    spaces, one, _, _ = fitted
+    rng = np.random.RandomState(3)
+    new, center = one[500:550], one[:500].mean(axis=0)
+    strange = {
+        "noise": center + one.std() * rng.normal(size=new.shape),
+        "far away": center + 10 * (new - center),
+        "other columns": new[:, rng.permutation(new.shape[1])],
+        "the mean": np.tile(center, (3, 1)),
+    }
+    usual = spaces.nearest(new)
+    assert usual.confidence.mean() > 0.8
+    assert np.mean(usual.typical < 0.05) < 0.2
+    for name, vectors in strange.items():
+        found = spaces.nearest(vectors.astype(np.float32))
+        assert found.confidence.mean() < 0.1, name
+        assert np.median(found.typical) < 0.02, name
+
+
+def test_vectors_without_a_counterpart_have_less_confidence():
+    one, other = make_spaces(700, widths=(80, 60), n_latent=20)
+    pairs = np.column_stack([np.arange(500)] * 2)
+    spaces = SpaceTranslator(effort="quick", random_state=0)
+    spaces.fit(one[:500], other[:600], aligned=pairs)
+    there, gone = spaces.nearest(one[500:600]), spaces.nearest(one[600:])
+    hit = there.rows[:, 0] == np.arange(500, 600)
+    assert there.confidence.mean() == pytest.approx(hit.mean(), abs=0.1)
+    assert gone.confidence.mean() < there.confidence.mean() / 2
+
+
 def test_known_pairs_are_enough(fitted):
     _, one, other, _ = fitted
     rng = np.random.RandomState(5)

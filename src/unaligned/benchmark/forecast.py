@@ -34,7 +34,8 @@ class Forecast:
         """Seconds that a cell should take; None where nothing is known yet."""
         for kind in self._kinds(cell):
             if kind in self._seconds:
-                return statistics.median(self._seconds[kind])
+                # Of a sum: medians would leave out the few cells that take long.
+                return statistics.fmean(self._seconds[kind])
         return None
 
     def seconds_left(self, cells: Iterable[Cell], jobs: int) -> float | None:

@@ -164,6 +164,7 @@ def _write(
             "known": view.known,
             "matches": view.n_matched,
             "expected_right": _expected_right(view) if i != t else None,
+            "doubtful": view.n_doubtful if view.verdict == "objects" else None,
             "unmatched": None if view.unmatched is None else len(view.unmatched),
             "known_matches": len(inputs.known.between(i, t)[0]) if i != t else 0,
             "columns": column_entries(inputs.prepared[i]),

@@ -92,12 +92,16 @@ def write_neighbours(
             int(row),
             spreadsheet_cell(row_ids[row]),
             f"{found.similarity[query, rank]:.6g}",
-            f"{found.confidence[query]:.6g}" if rank == 0 else "",
+            *(
+                f"{figures[query]:.6g}" if rank == 0 else ""
+                for figures in (found.confidence, found.typical)
+            ),
         ]
         for query, nearest in enumerate(found.rows)
         for rank, row in enumerate(nearest)
     )
-    head = ["vector", "vector_id", "rank", "row", "id", "similarity", "confidence"]
+    head = ["vector", "vector_id", "rank", "row", "id", "similarity"]
+    head += ["confidence", "typical"]
     _write_csv(path, head, lines)
 
 

@@ -237,6 +237,7 @@ def _write(
     import numpy as np
 
     from unaligned.cli._tables import write_neighbours
+    from unaligned.spaces.typical import UNTYPICAL
 
     X, ids = asked
     n_neighbors = min(n_neighbors, len(data.Xs[1]))
@@ -249,6 +250,7 @@ def _write(
         "vectors": len(ids),
         "expected_right": float(sure.mean()),
         "sure": {f"{level:g}": int((sure >= level).sum()) for level in (0.5, 0.9)},
+        "untypical": int((found.typical < UNTYPICAL).sum()),
     }
 
 
@@ -271,10 +273,15 @@ def _tell(summary: dict[str, Any], output: Path) -> None:
     click.echo(
         f"The map was learned from {summary['pairs']:,} pairs (verdict "
         f"{summary['verdict']}, trust {summary['trust']:.2f}) and explains "
-        f"{summary['explained']:.0%} of the variance of pairs held out. It is supposed "
-        f"that the counterpart of each vector is in {other}."
+        f"{summary['explained']:.0%} of the variance of pairs held out."
     )
     click.echo(f"Confidence is 0.9 or more for {summary['sure']['0.9']:,} vectors.")
+    if summary["untypical"]:
+        click.echo(
+            f"{summary['untypical']:,} vectors are unlike those that the map was "
+            f"learned from, or have no clear counterpart in {other}: less confidence. "
+            "About 5 to 10 % are to be expected."
+        )
     for note in summary["notes"]:
         click.echo(note)
     click.echo(f"\nIn {output}: {', '.join(summary['files'])}")

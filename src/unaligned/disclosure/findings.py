@@ -108,9 +108,9 @@ class Audit:
         if doubtful:
             said.append(
                 f"The test of the matches does not trust them (trust {self.trust:.2f})."
-                " An attacker may be lucky all the same, and the figure supposes that. "
-                "Tables that have nothing to do with each other can have as much as "
-                "30 %."
+                " So the estimate says little: it is up to 45 % for tables of which "
+                "hardly a row can be found, and too low where a luckier search would "
+                "succeed."
             )
         for level in self.levels:
             if level.n_rows:

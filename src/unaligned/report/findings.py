@@ -74,6 +74,11 @@ class ViewFindings:
         known = (sure == 1) & (self.known > 0)
         return float(np.where(known, 1, self.trust * sure).sum())
 
+    @property
+    def n_doubtful(self) -> int:
+        """Matches that are more likely wrong than right."""
+        return int((self.confidence[self.partners >= 0] < 0.5).sum())
+
     def row_name(self, row: int) -> str:
         """Id of a row, or its number."""
         return str(row) if self.ids is None else self.ids[row]

@@ -171,6 +171,12 @@ def _use(
         right = percent(sum(view.expected_right for view in matched) / n_matches)
         about = right if right.startswith(("over", "under")) else f"about {right}"
         text = f"The {matches} can be used: {about} of them are expected to be right"
+        n_doubtful = sum(view.n_doubtful for view in matched)
+        if n_doubtful:
+            those = "one" if n_doubtful == 1 else f"{n_doubtful:,}"
+            text += (
+                f" (review the {those} with a confidence below {percent(0.5)} first)"
+            )
         return f"{text}; {named}." if named else f"{text}."
     if named:
         return f"The {named}, and {_no_partner(classes)}."

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unaligned.known_pairs import are_row_numbers, pairs_by_name
 from unaligned.preparation import Prepared, prepare
 
-__all__ = ["Cells", "Choice", "read_cells"]
+__all__ = ["Cells", "Choice", "modalities_of", "read_cells"]
 
 Choice = str | Mapping[str, str] | None
 """A word for all modalities, or one for each by name."""
@@ -71,6 +71,13 @@ def read_cells(
 
 def _of(choice: Choice, name: str) -> str | None:
     return choice.get(name) if isinstance(choice, Mapping) else choice
+
+
+def modalities_of(data: Any) -> dict[str, Any]:
+    """AnnData by name; of a single AnnData, which has none, the name is empty."""
+    if hasattr(data, "obs_names") and not hasattr(data, "mod"):
+        return {"": data}
+    return _modalities(data)
 
 
 def _modalities(mdata: Any) -> dict[str, Any]:

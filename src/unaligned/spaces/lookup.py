@@ -32,7 +32,11 @@ class Neighbors(NamedTuple):
     similarity: Array
     """Cosines of the centred vectors: (m, k)."""
     confidence: Array
-    """Probability that the nearest row is the counterpart, if there is one: (m,)."""
+    """Probability that the nearest row is the counterpart: (m,)."""
+    typical: Array
+    """Share of the vectors that the map was learned from that are as far from their
+    nearest row in the first space, or found with as low a score in the second; the
+    smaller of both. Below 0.05 confidence is reduced: (m,)."""
 
 
 class RowIndex(NamedTuple):

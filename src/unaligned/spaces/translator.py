@@ -19,6 +19,7 @@ from unaligned.savuc import align
 from unaligned.savuc.config import EFFORTS, Settings
 from unaligned.spaces.linear_map import choose_penalty, moments_of, solve
 from unaligned.spaces.lookup import N_SAMPLED, Neighbors, index_rows
+from unaligned.spaces.typical import UNTYPICAL, share_as_large, surroundings_of
 from unaligned.views import check_new_rows, check_views
 
 __all__ = ["SpaceTranslator"]
@@ -69,9 +70,15 @@ class SpaceTranslator(BaseEstimator):
 
     The pairs held out give the confidence: each is looked up among all rows of the
     second space, and a logistic regression tells hits from misses. Confidence is its
-    probability times the trust in the alignment. It supposes that the counterpart of a
-    vector is among the rows; pairs that were matched wrongly count as misses, so that
-    it is too low rather than too high.
+    probability times the trust in the alignment. Pairs that were matched wrongly count
+    as misses, so that it is too low rather than too high.
+
+    A vector that is unlike those that the map was learned from, or whose counterpart is
+    missing in the second space, has low confidence. Two shares are counted, and the
+    smaller is ``typical``: of rows of the first space that are as far from the row
+    nearest to them, and of pairs held out whose nearest row has as low a score. Below
+    0.05 confidence is multiplied by ``typical / 0.05``. Of the vectors that are like
+    the others up to a tenth lose some confidence by that.
 
     Spaces may be mapped from files (``numpy.load(path, mmap_mode="r")``): they are read
     block by block. The rows of the second are kept at unit length in float32.
@@ -173,6 +180,8 @@ class SpaceTranslator(BaseEstimator):
         hit = rows[:, 0] == pairs[held, 1]
         self.top1_ = float(np.average(hit, weights=sure[held]))
         self._calibration = calibrate(scores, hit, sure[held])
+        self._misfits = np.sort(-scores[:, 0])
+        self._surroundings = surroundings_of(X[some], np.asarray(origin[0]))
         everything = moments + moments_of(X, Y, pairs[held], sure[held], origin)
         (self._map,) = solve(everything, (penalty,))
 
@@ -203,8 +212,9 @@ class SpaceTranslator(BaseEstimator):
         Returns
         -------
         Neighbors
-            ``rows``, ``similarity`` and ``confidence``.
+            ``rows``, ``similarity``, ``confidence`` and ``typical``.
         """
+        X, _ = check_new_rows(X, estimator=self._ready(), view=0)
         moved, n = self.translate(X), len(self._rows.rows)
         if not 1 <= n_neighbors <= n:
             raise ValueError(
@@ -212,9 +222,13 @@ class SpaceTranslator(BaseEstimator):
                 "second space."
             )
         rows, scores = self._rows.nearest(moved, min(max(n_neighbors, 2), n))
+        near = [self._surroundings.typical(X[block]) for block in row_blocks(X)]
+        fits = share_as_large(-scores[:, 0], self._misfits)
+        typical = np.minimum(np.concatenate(near), fits)
         sure = self._trust * self._calibration.probability(scores)
+        sure = sure * np.minimum(typical / UNTYPICAL, 1)
         cosines = self._rows.similarity(rows, scores)
-        return Neighbors(rows[:, :n_neighbors], cosines[:, :n_neighbors], sure)
+        return Neighbors(rows[:, :n_neighbors], cosines[:, :n_neighbors], sure, typical)
 
     def _ready(self) -> "SpaceTranslator":
         """Complain where there is no map."""
