@@ -67,11 +67,10 @@ def audit(
     the right rows are known, rows are also matched from where the right rows lead,
     which is as lucky as one can be; the better of both counts. Rows are counted.
 
-    Where they are not known, the share is estimated: a regression of the released
-    columns on the original ones is learned from the matches, and the share of matches
-    that it finds again, each left out and rows matched one to one, is given. Where the
-    search is trusted, that is near the share that can be found. Where it is not, the
-    estimate says little: unrelated tables have 20 to 50 %.
+    Where they are not known, the share is estimated by the mean confidence of the
+    matches, which is the share that is expected to be right. Where the search is
+    trusted, that is near the share that can be found. Where it is not, the estimate
+    says little.
 
     A small share is no proof of safety: the attack sees linear relations only, and no
     names, rare categories or outside knowledge.
@@ -83,7 +82,7 @@ def audit(
     >>> table = load_breast_cancer(as_frame=True).data
     >>> known = table.filter(like="worst")
     >>> found = audit(known, table.filter(like="mean"), same_order=True)
-    >>> 0.3 < found.share < 0.5, found.above_chance
+    >>> 0.5 < found.share < 0.8, found.above_chance
     (True, True)
     >>> print(found.sentences()[0][:37])
     Warning: this table is not anonymous.
@@ -114,17 +113,17 @@ def audit(
         lucky = attack.from_truth(pairs, rng)
         if (begun_well := _share_right(lucky, pairs)) > share:
             found, share = lucky, begun_well
-    told = _giveaway(views, found, pairs, rng)
+    giveaway = _giveaway(views, found, pairs, rng)
     return Audit(
         n_rows=len(views[1]) if pairs is None else len(pairs),
         truth=_how(key, same_order),
-        share=told.one_to_one if pairs is None else share,
+        share=_share_expected(found, len(views[1])) if pairs is None else share,
         by_search=by_search,
         trust=trust,
         levels=[_level(found, level, pairs) for level in LEVELS],
-        linked=None if pairs is None else told.linked,
-        columns=_risks(tables[1], told),
-        share_with_all=told.linked,
+        linked=None if pairs is None else giveaway.linked,
+        columns=_risks(tables[1], giveaway),
+        share_with_all=giveaway.linked,
         preparation=[table.summary() for table in tables],
     )
 
@@ -197,6 +196,11 @@ def _true_pairs(
     if not len(pairs):
         raise ValueError(f"No value of the key {key!r} occurs in both tables.")
     return pairs
+
+
+def _share_expected(found: Matches, n_released: int) -> float:
+    """Share of the released rows whose match is expected to be right."""
+    return float(found.confidence.sum() / n_released)
 
 
 def _share_right(found: Matches, pairs: Indices) -> float:

@@ -5,17 +5,13 @@ ridge regression says what each released row should hold, with its own pair left
 and the row whose numbers are nearest, each column over its error, is taken for it. How
 many rows are found so, and how many without a column?
 
-Where the right rows are not known, matches stand for them. Right ones are mostly found
-again, wrong ones mostly not: so the share found is an estimate of the share that is
-right. For that estimate rows are matched one to one, as the attack matches them: the
-sum of the squared distances is the least possible. Without that it is too low.
+Where the right rows are not known, matches stand for them, each by its confidence.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from unaligned.kernels.scaling import standardize
 from unaligned.savuc.bridge_regression import fit_ridge
@@ -34,8 +30,6 @@ class Giveaway(NamedTuple):
 
     linked: float
     """Share of rows that are found, each by itself."""
-    one_to_one: float
-    """Share of rows that are found when no row may be taken twice."""
     explained: Array
     """Share of variance of every released column that the original explains."""
     without: Array
@@ -82,7 +76,6 @@ def find_giveaway(
     explained = 1 - fitted.variance / np.maximum(fitted.total, TINY)
     return Giveaway(
         float(np.mean(far.argmin(axis=1) == own)),
-        float(np.mean(linear_sum_assignment(far)[1] == own)),
         np.maximum(explained, 0),
         without / len(Y),
         len(Y),
