@@ -64,7 +64,7 @@ def test_unrelated_views_are_not_trusted(seed):
 
 
 def test_narrow_views_are_found_or_refused_too():
-    X, Y, order = shuffled_pair(150, (12, 9))
+    X, Y, order = shuffled_pair(250, (12, 9))
     fit, views = search(X, Y)
     assert fit.trust > 0.5
     assert exact(fit, views, order) >= 0.9

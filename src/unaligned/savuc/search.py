@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.kernels.neighbors import top_products
-from unaligned.savuc.assign import mutual_partners
+from unaligned.savuc.assign import match_views, mutual_partners
 from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
     Known,
@@ -19,7 +19,7 @@ from unaligned.savuc.refine import (
     refine,
     score,
 )
-from unaligned.savuc.starts import SearchView, find_starts
+from unaligned.savuc.starts import SearchView, find_starts, have_few_factors
 from unaligned.savuc.trust import (
     FEWEST_DIRECTIONS,
     SAME,
@@ -40,6 +40,8 @@ Fit = tuple[Array, float]
 """A cross-correlation and its score."""
 
 NOTHING = Evidence(0.0, 0.0)
+N_TIMES_REFINED = 1.5  # as many rows as a sample has are all taken
+N_REMATCHED = 2  # times that all rows are matched by likelihood, in narrow tables
 N_SEARCHES_OF_MANY = 4  # where sketches have a small share of the rows, and may mislead
 
 
@@ -112,6 +114,10 @@ class PairSearch:
             np.delete(np.arange(len(side)), np.asarray(rows, dtype=np.intp))
             for side, rows in zip(self.whitened, given, strict=True)
         )
+        self.few_factors = have_few_factors(one, other)
+        self.few_rows = (
+            max(map(len, self.whitened)) <= N_TIMES_REFINED * settings.n_refined
+        )
 
     def matchings(self, rng: np.random.RandomState) -> list[Fit]:
         """Cross-correlations that the starts lead to.
@@ -145,9 +151,23 @@ class PairSearch:
 
         A cycle fits the noise of its rows; on other rows, that part does not persist.
         """
-        return refine(
+        fit = refine(
             cross, lambda reached: self.draw_rows(reached, rng), self.settings, arrived
         )
+        return self.rematch(fit[0]) if self.few_factors and self.few_rows else fit
+
+    def rematch(self, cross: Array) -> Fit:
+        """Match all rows by likelihood, at full length: what tells narrow tables apart.
+
+        A cycle sees directions alone, and may end with one of few directions wrong.
+        """
+        one, other = self.whitened
+        for _ in range(N_REMATCHED):
+            found = match_views(cross, *self.views, self.settings, self.known)
+            matched = np.flatnonzero(found.partner >= 0)
+            pairs = one[matched], other[found.partner[matched]]
+            cross = pairs[0].T @ pairs[1] / len(matched)
+        return cross, score(cross, self.settings)
 
     def draw_rows(self, cross: Array, rng: np.random.RandomState) -> RowPair:
         """Rows for a cycle: all, or a sample of the first view and rows nearest to it.
@@ -205,6 +225,8 @@ class PairSearch:
         # Few rows are cheap, and chance plays a larger part.
         n_matched = max(int(np.sum(partner >= 0)), 1)
         n_rivals = max(settings.n_rivals, settings.n_rival_rows // n_matched)
+        if self.few_factors:  # with one of them wrong, the others still give evidence
+            n_rivals *= 2
         starts = [*others, *[None] * n_rivals][:n_rivals]
         found = self.cores.map(compete, starts, spawn(rng, n_rivals))
         return evidence, [rival for rival in found if rival is not None]
@@ -272,6 +294,6 @@ def sample_rows(rows: RowPair, size: int, rng: np.random.RandomState) -> RowPair
 
 def sample(n: int, size: int, rng: np.random.RandomState) -> Indices:
     """Draw rows where there are many more than ``size``; else take them all."""
-    if n <= 1.5 * size:
+    if n <= N_TIMES_REFINED * size:
         return np.arange(n)
     return np.sort(rng.permutation(n)[:size])
