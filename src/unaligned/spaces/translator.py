@@ -34,10 +34,10 @@ FEWEST_PAIRS = 10  # of fewer, two would be held out at most
 class SpaceTranslator(BaseEstimator):
     """Translate vectors of one embedding space into another, and look them up there.
 
-    Two spaces hold vectors of the same objects, and nobody knows which vector of the
-    one belongs to which of the other. `unaligned.align` finds out; from the pairs that
-    can be trusted, found or known, a linear map is learned. New vectors of the first
-    space are translated by it, and the nearest rows of the second are given with the
+    Two spaces hold vectors of the same objects, but which vector of one belongs to
+    which of the other is not known. `unaligned.align` finds pairs. From those that can
+    be trusted, found or known, a linear map is learned. New vectors of the first space
+    are translated by it, and the nearest rows of the second are given with the
     probability that they are the right ones.
 
     Parameters
