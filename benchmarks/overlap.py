@@ -135,7 +135,8 @@ def draw(records, path=PICTURE):
     from matplotlib.figure import Figure
 
     simulated = [r for r in records if r["case"][0] == "simulated"]
-    with rc_context({"svg.hashsalt": "power"}):  # the same file every time
+    # The same file every time, with texts as texts.
+    with rc_context({"svg.hashsalt": "power", "svg.fonttype": "none"}):
         figure = Figure(figsize=(9, 3.2), layout="constrained")
         panels = figure.subplots(1, 4, sharey=True)
         kinds = [*product(COLUMNS, NOISES)]
