@@ -5,7 +5,8 @@ modality to the cells of the other that nobody paired (`transfer_labels`). Besid
 share of right labels: five nearest neighbours of the target's own numbers among the
 known pairs, the commonest type, the mean confidence, and what was given rather than
 called unknown. Types are used for scoring only. ``$UNALIGNED_DATA`` names the folder
-with the files. ``unpaired`` does the same with cells that were never paired. ``size``
+with the files. ``unpaired`` does the same with cells that were never paired. ``unseen``
+removes one digit at a time from the source, of two views of the digits. ``size``
 measures CPU time and memory of 20,000 simulated cells in two modalities.
 
 Prints a JSON line per case and writes it to ``benchmarks/results/cells.jsonl``.
@@ -24,7 +25,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from unaligned.benchmark.memory import forget_peak, peak_bytes
-from unaligned.datasets import load, unalign
+from unaligned.datasets import load, load_digits_views, unalign
 from unaligned.scverse import cluster, transfer_labels
 
 RESULTS = Path(__file__).parent / "results" / "cells.jsonl"
@@ -101,6 +102,32 @@ def both_ways(name, data, ratio, n_known, seed):
         yield about | carried(Xs, ys, n_known, seed)
 
 
+def unseen(*_):
+    """Confidence of labels of a type that the source lacks, and of the others."""
+    digits = load_digits_views()
+    data = unalign(
+        [X[:600] for X in digits.Xs[:2]], digits.y[:600], 0.15, random_state=0
+    )
+    for gone in range(10):
+        there = np.flatnonzero(data.ys[0] != gone)
+        known = np.flatnonzero(there < data.n_aligned)
+        pairs = np.column_stack([known, there[known]])
+        source = as_cells(data.Xs[0][there], data.ys[0][there])
+        target = as_cells(data.Xs[1])
+        found = transfer_labels(source, target, "type", aligned={(0, 1): pairs})
+        found, truth = found[data.n_aligned :], data.ys[1][data.n_aligned :]
+        right = found["guess"].astype(str).to_numpy() == truth.astype(str)
+        sure, absent = found["confidence"].to_numpy(), truth == gone
+        yield {
+            "dataset": "digits",
+            "without": gone,
+            "confidence": sure[absent].mean(),
+            "unknown": np.mean(found["label"].to_numpy()[absent] == "unknown"),
+            "confidence of others": sure[~absent].mean(),
+            "right of others": right[~absent].mean(),
+        }
+
+
 def simulated(n=20_000, width=50, n_types=12, n_programmes=20):
     """Cells on a tree of types, measured in two modalities."""
     rng = np.random.RandomState(0)
@@ -143,7 +170,7 @@ def size(*_):
 
 def main():
     """Run the parts asked for, or all."""
-    parts = {"labels": labels, "unpaired": unpaired, "size": size}
+    parts = {"labels": labels, "unpaired": unpaired, "unseen": unseen, "size": size}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(parts)}; default: all")
     parser.add_argument("--shuffles", type=int, default=10)

@@ -74,6 +74,18 @@ def labels_summary(records):
     return "\n".join(lines)
 
 
+def unseen_sentence(records):
+    """Say what becomes of cells of a type that the source lacks."""
+    these = [record for record in records if "without" in record]
+    return (
+        f"Of {len(these)} digits, each removed from the source in turn, the mean "
+        f"confidence is {percent(these, 'confidence')} %, and "
+        f"{percent(these, 'unknown')} % are called unknown. That of the others is "
+        f"{percent(these, 'confidence of others')} %, and "
+        f"{percent(these, 'right of others')} % of these are right."
+    )
+
+
 def size_table(records):
     """Table of CPU time and memory at 20,000 cells."""
     lines = [
@@ -102,6 +114,7 @@ def page(results=RESULTS):
     parts = {
         "labels": labels_table(records),
         "goals": labels_summary(records),
+        "unseen": unseen_sentence(records),
         "size": size_table(records),
     }
     return filled_page(PAGE.name, parts)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import overlap
 from benchmarks.clusters_page import page as filled_page
 from benchmarks.first_hour import LEAST_EXACT, RESULTS, TABLES
 from unaligned.json_lines import read_records
@@ -96,7 +97,11 @@ def page(results=RESULTS):
     """Compose the page: its text as it is, its figures from the results."""
     last = {str(record["case"]): record for record in read_records(results)}
     records = [*last.values()]
-    parts = {"trials": trials_table(records), "splits": splits_table(records)}
+    parts = {
+        "trials": trials_table(records),
+        "splits": splits_table(records),
+        **overlap.parts(),
+    }
     return filled_page(PAGE.name, parts)
 
 

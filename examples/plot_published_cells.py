@@ -117,17 +117,17 @@ for name, found in data.items():
     cells, shuffled = modalities(found, 0.1)
     alignment = align(cells, effort="quick", inplace=True)
     other, n = 1 - alignment.template, shuffled.n_aligned
-    told = f"{name}: {alignment.verdict[other]}, trust {alignment.trust[other]:.2f}"
+    line = f"{name}: {alignment.verdict[other]}, trust {alignment.trust[other]:.2f}"
     if "X_unaligned" in cells["a"].obsm and "X_unaligned" in cells["b"].obsm:
         places = [cells[view].obsm["X_unaligned"][n:] for view in "ab"]
         order = [np.argsort(order[n:]) for order in shuffled.order]
         paired = [P[rows] for P, rows in zip(places, order, strict=True)]
-        told += f", FOSCTTM {foscttm(*paired):.2f}"
+        line += f", FOSCTTM {foscttm(*paired):.2f}"
         if found.n_clusters > 1:
             ys = [y[n:] for y in shuffled.ys]
             carried = label_transfer_accuracy(places[0], ys[0], places[1], ys[1])
-            told += f", LTA {carried:.2f}"
-    print(told)
+            line += f", LTA {carried:.2f}"
+    print(line)
 
 # %%
 # Labels are carried over better than by nearest neighbours, and with a probability:

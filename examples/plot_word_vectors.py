@@ -45,8 +45,8 @@ def docstrings(module):
 texts = [*topics.values()]
 for library, parts in PARTS.items():
     for part in parts:
-        told = docstrings(import_module(f"{library}.{part}"))
-        texts += [text for text in told if type(text) is str]
+        found = docstrings(import_module(f"{library}.{part}"))
+        texts += [text for text in found if type(text) is str]
 paragraphs = [
     words
     for text in dict.fromkeys(texts)

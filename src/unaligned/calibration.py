@@ -2,6 +2,12 @@
 
 It is learned from cases whose answer is known: a logistic regression tells right from
 wrong by how good the best candidate is, and by how much better than the second.
+
+That holds for new cases that are like the known ones. How typical a case is, is the
+rank of a figure of it among those of known cases: the share of them whose figure is as
+extreme or more, the new case itself included. For a case that is drawn like the known
+ones every share is equally likely (a conformal p-value); one more extreme than all n
+has 1 / (n + 1).
 """
 
 from typing import Any, NamedTuple
@@ -10,9 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-__all__ = ["Calibration", "calibrate"]
+__all__ = [
+    "UNTYPICAL",
+    "Calibration",
+    "calibrate",
+    "less_where_untypical",
+    "share_as_large",
+]
 
 Array = NDArray[Any]
+
+UNTYPICAL = 0.05  # share of known cases that may be called unlike the rest. Custom
 
 
 class Calibration(NamedTuple):
@@ -20,6 +34,8 @@ class Calibration(NamedTuple):
 
     slopes: Array
     intercept: float
+    known: Array
+    """Scores of the best candidate of each known case, times −1 and sorted."""
 
     def probability(self, scores: Array) -> Array:
         """Give the probability that the best is right, from the scores of the best two.
@@ -35,6 +51,42 @@ class Calibration(NamedTuple):
         """
         logit = _evidence(scores) @ self.slopes + self.intercept
         return np.asarray(1 / (1 + np.exp(-np.clip(logit, -30, 30))))
+
+    def typical(self, scores: Array) -> Array:
+        """Give the share of known cases whose best candidate has as low a score.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (m, k)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return share_as_large(-scores[:, 0], self.known)
+
+
+def share_as_large(values: Array, known: Array) -> Array:
+    """Give the share of known values that are as large as each value, or larger.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m,)
+    known : ndarray of shape (n,)
+        Sorted. Each value is counted as one of them, too.
+
+    Examples
+    --------
+    >>> share_as_large(np.array([0.0, 2.5, 9.0]), np.array([1.0, 2.0, 3.0]))
+    array([1.  , 0.5 , 0.25])
+    """
+    n_smaller = np.searchsorted(known, values, side="left")
+    return np.asarray((len(known) - n_smaller + 1) / (len(known) + 1))
+
+
+def less_where_untypical(probability: Array, typical: Array) -> Array:
+    """Reduce the probability of cases that are unlike the known ones, in proportion."""
+    return np.asarray(probability * np.minimum(typical / UNTYPICAL, 1))
 
 
 def calibrate(scores: Array, hit: Array, weights: Array) -> Calibration:
@@ -72,7 +124,8 @@ def calibrate(scores: Array, hit: Array, weights: Array) -> Calibration:
         sample_weight=np.append(weights, [1.0, 1.0]),
     )
     slopes = model.coef_[0] / spread
-    return Calibration(slopes, float(model.intercept_[0] - center @ slopes))
+    intercept = float(model.intercept_[0] - center @ slopes)
+    return Calibration(slopes, intercept, np.sort(-scores[:, 0]))
 
 
 def _evidence(scores: Array) -> Array:

@@ -103,6 +103,27 @@ def test_anndata_through_the_process(h5ad):
     assert "strange" not in view.other_columns
 
 
+def test_names_as_anndata_writes_those_of_pandas_3(h5ad, in_process):
+    path, X = h5ad
+    with h5py.File(path, "r+") as file:
+        for name in ("obs/_index", "var/_index", "obs/note", "obs/kind/categories"):
+            texts = file[name][:]
+            del file[name]
+            group = file.create_group(name)
+            group.attrs["encoding-type"] = "nullable-string-array"
+            group["values"], group["mask"] = texts, np.zeros(len(texts), dtype=bool)
+    view = read_view(path)
+    np.testing.assert_array_equal(view.X, X)
+    assert view.row_ids == ["c0", "c1", "c2", "c3", "c4"]
+    assert view.feature_names == ["g0", "g1", "g2"]
+    assert list(view.other_columns["kind"]) == ["u", "v", "v", None, "u"]
+    assert list(view.other_columns["note"]) == ["a", "é", "", "d", "e"]
+    with h5py.File(path, "r+") as file:
+        del file["obs/_index/values"]
+    with pytest.raises(DataFileError, match="no 'values' in /obs/_index"):
+        read_view(path)
+
+
 def test_anndata_by_choice(h5ad, in_process):
     path, X = h5ad
     np.testing.assert_array_equal(read_view(path, view="obsm/X_pca").X, X[:, :2] * 2)

@@ -63,6 +63,19 @@ def test_what_is_doubtful_is_unknown(anndata):
     assert about["verdict"].tolist()[1] in ("classes", "objects")
 
 
+def test_a_type_that_the_source_lacks_has_less_confidence(anndata):
+    rna, atac, data = modalities(anndata, (0, 1), 0.15)
+    seen = data.ys[0] != 0
+    found = transfer_labels(rna[seen].copy(), atac, "digit", effort="quick")
+    new = ~found.index.str.startswith("both")
+    truth = data.ys[1][new]
+    sure = found["confidence"].to_numpy()[new]
+    right = found["guess"].astype(str).to_numpy()[new] == truth.astype(str)
+    assert sure[truth == 0].mean() < 0.45
+    others = truth != 0
+    assert sure[others].mean() == pytest.approx(right[others].mean(), abs=0.1)
+
+
 def test_matches_stand_for_known_pairs(anndata):
     rna, atac, data = modalities(anndata, (0, 3), 0.0, n=400)
     rna.obs.loc[rna.obs_names[:50], "digit"] = None  # nobody knows what they are

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from unaligned.spaces.typical import share_as_large, surroundings_of
+from unaligned.spaces.typical import surroundings_of
 
 
 def test_distances_are_those_of_the_whole_table():
@@ -35,11 +35,4 @@ def test_equal_rows_count_once():
     same = surroundings_of(np.ones((5, 3)), np.zeros(3))
     np.testing.assert_array_equal(
         same.typical(np.array([[1, 1, 1], [1, 1, 2]])), [1, 0.5]
-    )
-
-
-def test_shares_are_counted_with_the_value_itself():
-    known = np.array([1.0, 2.0, 2.0, 4.0])
-    np.testing.assert_allclose(
-        share_as_large(np.array([0.5, 2.0, 3.0, 5.0]), known), [1, 0.8, 0.4, 0.2]
     )

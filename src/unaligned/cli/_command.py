@@ -42,9 +42,9 @@ __all__ = ["Answer", "answer", "report_is_possible"]
 MATCHES, REPORT, SUSPECTS = "matches.csv", "report.html", "suspects.csv"
 UNMATCHED = "unmatched.csv"
 FILES = {
-    REPORT: "everything at a glance",
+    REPORT: "all results, for a browser",
     "labels_*.csv": "the cluster of every row, a file for each view",
-    MATCHES: "who belongs to whom, with confidence and trust",
+    MATCHES: "pairs of rows, with confidence and trust",
     UNMATCHED: "rows without a partner",
     SUSPECTS: "known pairs that the data contradict",
     "clusters.model": "the fitted model, for unaligned.load in Python",

@@ -1,4 +1,4 @@
-"""``unaligned align``: who belongs to whom, from files."""
+"""``unaligned align``: pairs of rows, from files."""
 
 from typing import TYPE_CHECKING, Any
 

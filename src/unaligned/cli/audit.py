@@ -104,7 +104,8 @@ def audit(
     for sentence in (*rest, *told["notes"]):
         click.echo(as_options(sentence))
     click.echo(
-        f"\n{'column':24} {'follows from original':>21} {'found without it':>17}"
+        "\nRows looked up each by itself, by a regression on the original columns:\n"
+        f"{'column':24} {'follows from original':>21} {'found without it':>17}"
     )
     for column in found.columns:
         name = printable(column.name)

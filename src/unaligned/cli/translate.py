@@ -236,8 +236,8 @@ def _write(
     """Write the nearest rows of every vector, and the vectors where asked for."""
     import numpy as np
 
+    from unaligned.calibration import UNTYPICAL
     from unaligned.cli._tables import write_neighbours
-    from unaligned.spaces.typical import UNTYPICAL
 
     X, ids = asked
     n_neighbors = min(n_neighbors, len(data.Xs[1]))

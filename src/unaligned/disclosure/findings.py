@@ -101,8 +101,8 @@ class Audit:
             )
         else:
             said.append(
-                "The right rows are not known: this is the share of matches that are "
-                "found again by what the other matches say. Name a key, or say that "
+                "The right rows are not known: this is the share of matches that a "
+                "regression on the other matches finds again. Name a key, or say that "
                 "rows are in the same order, to have them counted."
             )
         if doubtful:

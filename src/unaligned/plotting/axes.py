@@ -1,16 +1,22 @@
-"""What all displays need: axes to draw on."""
+"""What all displays and plots need: matplotlib, and axes to draw on."""
 
 from typing import Any
 
-__all__ = ["get_axes"]
+__all__ = ["get_axes", "get_pyplot"]
 
 
-def get_axes(ax: Any) -> Any:
-    """Give the axes to draw on; None: those of a new figure."""
+def get_pyplot() -> Any:
+    """Give ``matplotlib.pyplot``."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError(
             "Displays need matplotlib. Install it with `pip install unaligned[plots]`."
         ) from None
+    return plt
+
+
+def get_axes(ax: Any) -> Any:
+    """Give the axes to draw on; None: those of a new figure."""
+    plt = get_pyplot()
     return plt.subplots(layout="constrained")[1] if ax is None else ax

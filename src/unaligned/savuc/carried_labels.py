@@ -7,6 +7,8 @@ labels of the first view on the features of its rows is applied to those of the 
 How far to believe it is found on pairs that are left out: rows of the second view whose
 partner, and so whose label, is known are labelled by a regression that has seen neither
 their pair nor their partner's label, and a logistic regression tells right from wrong.
+Rows whose best label has less support than that of nearly all pairs left out are unlike
+them, as rows of a type are that the first view lacks; they are believed less.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.calibration import Calibration, calibrate
+from unaligned.calibration import Calibration, calibrate, less_where_untypical
 from unaligned.savuc.bridge import Bridge
 from unaligned.savuc.bridge_regression import Ridge, fit_ridge
 from unaligned.savuc.joint_space import joint_blocks
@@ -74,7 +76,7 @@ def carry_labels(
     scores = _shares(fit_ridge(source, members), target)
     rows_i, rows_j, _ = bridge.known(i, j)
     at = np.flatnonzero(tested & (labels[rows_i] >= 0))
-    learned, right = Calibration(np.zeros(2), 0.0), np.empty(0, dtype=bool)
+    learned, right = Calibration(np.zeros(2), 0.0, np.empty(0)), np.empty(0, dtype=bool)
     if len(at):
         # What each row says of view i without its own pair.
         left_out = bridge.regression(j, i).left_out[at]
@@ -87,7 +89,8 @@ def carry_labels(
             found[out] = _shares(fit_ridge(source[seen], members[seen]), asked[out])
         right = found.argmax(axis=1) == labels[rows_i[at]]
         learned = calibrate(_two_largest(found), right, np.ones(len(right)))
-    sure = learned.probability(_two_largest(scores))
+    best = _two_largest(scores)
+    sure = less_where_untypical(learned.probability(best), learned.typical(best))
     share = float(right.mean()) if len(right) else float("nan")
     return Carried(scores.argmax(axis=1), sure, share, len(right))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from unaligned.plotting.axes import get_axes
+from unaligned.plotting.axes import get_axes, get_pyplot
 from unaligned.scverse.values import MISSING, Values
 
 __all__ = ["draw_cells", "finish", "panels"]
@@ -19,8 +19,7 @@ def panels(n: int) -> list[Any]:
     """Axes for several panels in rows, a square for each."""
     if n == 1:
         return [get_axes(None)]
-    import matplotlib.pyplot as plt
-
+    plt = get_pyplot()
     width = min(n, MOST_COLUMNS)
     shape = -(-n // width), width
     figure, axes = plt.subplots(
@@ -75,8 +74,6 @@ def finish(
     given: bool,
 ) -> Any:
     """Save, show or give back what was drawn, as scanpy's functions do."""
-    import matplotlib.pyplot as plt
-
     if save:
         ending = "" if save is True else save
         if not ending.endswith((".pdf", ".png", ".svg")):
@@ -84,6 +81,6 @@ def finish(
         Path(FOLDER).mkdir(exist_ok=True)
         figure.savefig(Path(FOLDER) / f"{name}{ending}", bbox_inches="tight")
     if not given if show is None else show:
-        plt.show()
+        get_pyplot().show()
         return None
     return axes

@@ -78,8 +78,11 @@ def transfer_labels(
     times the trust in the matches, plus the rest times what the label has by chance.
     Where neither is there (verdict "none"), all cells are ``unknown``, confidence 0.
 
-    It supposes that the types of the target are among those of the source; a type that
-    the source lacks gets a wrong label, if with less confidence.
+    It supposes that the types of the target are among those of the source. Cells of a
+    type that the source lacks get a wrong label, with less confidence: where a label
+    has less support than nearly all of the cells that were left out (a share p below
+    0.05 of them has as little), its confidence is multiplied by p / 0.05. That needs
+    more than 20 such cells.
 
     With ``inplace=True`` the target gets ``obs["KEY_transferred"]``,
     ``obs["KEY_transferred_confidence"]`` and ``uns["KEY_transferred"]``: what `align`

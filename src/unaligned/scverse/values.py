@@ -82,12 +82,12 @@ def _finding(own: Any, name: str, color: str, key: str) -> Any:
             raise ValueError("color='verdict' needs a dict of AnnData, or a MuData.")
         at = [*about["modalities"]].index(name)
         return [about["verdict"][at]] * own.n_obs
-    partners = own.obs.filter(regex=f"^{key}_partner_")
+    partners = own.obs[[c for c in own.obs if c.startswith(f"{key}_partner_")]]
     if color == "partner":
         has = partners.notna().any(axis=1).to_numpy()
         return np.where(has, "has a partner", "has none")
-    sure = own.obs.filter(regex=f"^{key}_confidence_").max(axis=1)
-    return sure.where(partners.notna().any(axis=1)).to_numpy()
+    sure = own.obs[[c for c in own.obs if c.startswith(f"{key}_confidence_")]]
+    return sure.max(axis=1).where(partners.notna().any(axis=1)).to_numpy()
 
 
 def _order(parts: list[Any], seen: Any) -> list[str]:

@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
 from unaligned.alignment_tables import matches_of
-from unaligned.calibration import calibrate
+from unaligned.calibration import calibrate, less_where_untypical
 from unaligned.kernels.scaling import row_blocks
 from unaligned.known_pairs import check_aligned
 from unaligned.savuc import align
 from unaligned.savuc.config import EFFORTS, Settings
 from unaligned.spaces.linear_map import choose_penalty, moments_of, solve
 from unaligned.spaces.lookup import N_SAMPLED, Neighbors, index_rows
-from unaligned.spaces.typical import UNTYPICAL, share_as_large, surroundings_of
+from unaligned.spaces.typical import surroundings_of
 from unaligned.views import check_new_rows, check_views
 
 __all__ = ["SpaceTranslator"]
@@ -34,10 +34,10 @@ FEWEST_PAIRS = 10  # of fewer, two would be held out at most
 class SpaceTranslator(BaseEstimator):
     """Translate vectors of one embedding space into another, and look them up there.
 
-    Two spaces hold vectors of the same objects, and nobody knows which vector of the
-    one belongs to which of the other. `unaligned.align` finds out; from the pairs that
-    can be trusted, found or known, a linear map is learned. New vectors of the first
-    space are translated by it, and the nearest rows of the second are given with the
+    Two spaces hold vectors of the same objects, but which vector of one belongs to
+    which of the other is not known. `unaligned.align` finds pairs. From those that can
+    be trusted, found or known, a linear map is learned. New vectors of the first space
+    are translated by it, and the nearest rows of the second are given with the
     probability that they are the right ones.
 
     Parameters
@@ -180,7 +180,6 @@ class SpaceTranslator(BaseEstimator):
         hit = rows[:, 0] == pairs[held, 1]
         self.top1_ = float(np.average(hit, weights=sure[held]))
         self._calibration = calibrate(scores, hit, sure[held])
-        self._misfits = np.sort(-scores[:, 0])
         self._surroundings = surroundings_of(X[some], np.asarray(origin[0]))
         everything = moments + moments_of(X, Y, pairs[held], sure[held], origin)
         (self._map,) = solve(everything, (penalty,))
@@ -223,10 +222,9 @@ class SpaceTranslator(BaseEstimator):
             )
         rows, scores = self._rows.nearest(moved, min(max(n_neighbors, 2), n))
         near = [self._surroundings.typical(X[block]) for block in row_blocks(X)]
-        fits = share_as_large(-scores[:, 0], self._misfits)
-        typical = np.minimum(np.concatenate(near), fits)
+        typical = np.minimum(np.concatenate(near), self._calibration.typical(scores))
         sure = self._trust * self._calibration.probability(scores)
-        sure = sure * np.minimum(typical / UNTYPICAL, 1)
+        sure = less_where_untypical(sure, typical)
         cosines = self._rows.similarity(rows, scores)
         return Neighbors(rows[:, :n_neighbors], cosines[:, :n_neighbors], sure, typical)
 

@@ -1,43 +1,16 @@
-"""How typical a vector is: the rank of a figure of it among those of known vectors.
-
-Of known vectors, the share is counted whose figure is as extreme or more, the new
-vector itself included. For a vector that is drawn like the known ones every share is
-equally likely (a conformal p-value); one more extreme than all n has 1 / (n + 1).
-
-The figure here is the distance to the nearest row of a space. The translator ranks the
-score of the nearest row in the other space in the same way.
-"""
+"""How typical a vector is of a space, by its distance to the nearest row."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unaligned.calibration import share_as_large
 from unaligned.kernels.neighbors import top_products
 
-__all__ = ["UNTYPICAL", "Surroundings", "share_as_large", "surroundings_of"]
+__all__ = ["Surroundings", "surroundings_of"]
 
 Array = NDArray[Any]
-
-UNTYPICAL = 0.05  # share of known vectors that may be called unlike the rest. Custom
-
-
-def share_as_large(values: Array, known: Array) -> Array:
-    """Give the share of known values that are as large as each value, or larger.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-    known : ndarray of shape (n,)
-        Sorted. Each value is counted as one of them, too.
-
-    Examples
-    --------
-    >>> share_as_large(np.array([0.0, 2.5, 9.0]), np.array([1.0, 2.0, 3.0]))
-    array([1.  , 0.5 , 0.25])
-    """
-    n_smaller = np.searchsorted(known, values, side="left")
-    return np.asarray((len(known) - n_smaller + 1) / (len(known) + 1))
 
 
 class Surroundings(NamedTuple):

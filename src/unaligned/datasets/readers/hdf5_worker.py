@@ -24,6 +24,7 @@ BYTES_OF_TEXT = 64  # that Python takes for any
 NO_MEMORY = "it takes more memory than there is."
 DEEPEST = 8  # lists in lists in lists
 MOST_VARIABLES = 10_000  # with the cells of all of them
+TEXT_WITH_GAPS = "nullable-string-array"  # what anndata writes of pandas 3
 
 
 class Complaint(Exception):
@@ -79,6 +80,8 @@ class Worker:
     def strings(self, dataset: Any) -> list[str]:
         """Texts, or numbers as texts."""
         self.still_alive()
+        if _encoding(dataset) == TEXT_WITH_GAPS:
+            dataset = self.get(dataset, "values")
         if not isinstance(dataset, h5py.Dataset) or dataset.ndim != 1:
             raise Complaint(f"{_name(dataset)} is no list.")
         if BYTES_OF_TEXT * dataset.size > self.text_left:
@@ -198,6 +201,8 @@ class Worker:
                 if _is_numbers(item.dtype)
                 else {"text": self.strings(item)}
             )
+        if _encoding(item) == TEXT_WITH_GAPS:
+            return {"text": self.strings(item)}
         if _encoding(item) == "categorical":
             words = self.strings(self.get(item, "categories"))
             return {**self.array(self.get(item, "codes"), 1), "words": words}
