@@ -29,13 +29,20 @@ from benchmarks.search_parts import MATCHED, ablate_search
 from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.kmeans import kmeans
-from unaligned.partitions.scores import draw_halves, information
+from unaligned.partitions.scores import (
+    draw_halves,
+    information,
+    joint_predictability,
+    modularity,
+)
 from unaligned.savuc.consensus import (
     N_BEST,
+    best_consensus,
     consensus,
     consensus_rows,
     joint_score,
 )
+from unaligned.savuc.latent_classes import latent_classes
 from unaligned.savuc.recipes import N_STARTS, RECIPES
 
 RESULTS = Path(__file__).parent / "results" / "ablation.jsonl"
@@ -59,7 +66,8 @@ def ablate_fusion(case):
         return 100 * clustering_accuracy(pool.classes, labels)
 
     def fuse(partitions):
-        return accuracy(consensus(partitions, k, np.random.RandomState(case.seed)))
+        rng = np.random.RandomState(case.seed)
+        return accuracy(best_consensus(pool.features, partitions, k, half, rng))
 
     def without(part):
         return fuse(best([name for name in names if part not in name]))
@@ -77,6 +85,22 @@ def ablate_fusion(case):
         for number in (N_BEST // 2, 2 * N_BEST)
     }
     found["all partitions, no score"] = fuse(best(names, len(names)))
+    by_embedding = consensus(top, k, np.random.RandomState(case.seed))
+    classes = latent_classes(top, k)
+    found["k-means of the embedding alone"] = accuracy(by_embedding)
+    found["latent classes alone"] = accuracy(classes)
+    choices = {
+        "predictability": lambda p: joint_predictability(pool.features, p, k, half),
+        "modularity": lambda p: np.mean(
+            [modularity(s.neighbors, p, k) for scales in pool.features for s in scales]
+        ),
+    }
+    for name, score in choices.items():
+        chosen = max((by_embedding, classes), key=score)
+        found[f"choice of the two by {name}"] = accuracy(chosen)
+    found["choice of the two by labels"] = max(
+        accuracy(by_embedding), accuracy(classes)
+    )
     members = np.hstack([np.eye(k)[labels] for labels in top.T])
     apart = pdist(members, "sqeuclidean")
     tree = fcluster(linkage(apart, "average"), k, "maxclust")
@@ -84,8 +108,9 @@ def ablate_fusion(case):
     by_kmeans = kmeans(members, k, np.random.RandomState(case.seed), N_STARTS)
     found["k-means of memberships"] = accuracy(by_kmeans)
     embedded = consensus_rows(top, k)
-    cut = fcluster(linkage(embedded, "ward"), k, "maxclust")
-    found["Ward's tree of the embedding"] = accuracy(cut)
+    for method, name in (("ward", "Ward's tree"), ("average", "average linkage")):
+        cut = fcluster(linkage(embedded, method), k, "maxclust")
+        found[f"{name} of the embedding"] = accuracy(cut)
     agreed = [
         np.mean([normalized_mutual_info_score(labels, p) for p in top.T])
         for labels in (tree, by_kmeans)

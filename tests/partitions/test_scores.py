@@ -11,9 +11,11 @@ from unaligned.partitions.scores import (
     draw_halves,
     fit_discriminant,
     information,
+    joint_predictability,
     modularity,
     neighbor_shares,
     predictability,
+    predicted_share,
 )
 
 
@@ -133,6 +135,38 @@ def test_what_the_view_shows_is_predicted_and_noise_is_not():
     # One row apart from all others is easily predicted, and means little.
     outlier = (np.arange(len(y)) == 0).astype(np.intp)
     assert predictability(features, outlier, 3, half) < 0.1
+
+
+def test_views_predict_together_with_points_and_neighbours_side_by_side():
+    y = np.arange(90) % 3
+    views = [view_features(classes_in_space(spread=s)[0][:90]) for s in (1.5, 2.5)]
+    half = draw_halves(90, np.random.RandomState(0))
+    points = np.hstack([view.standard.points for view in views])
+    linear = np.empty_like(y)
+    for learn in (half, ~half):
+        lda = LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=Ridged())
+        linear[~learn] = lda.fit(points[learn], y[learn]).predict(points[~learn])
+    majorities = []
+    for scale in (0, 1):
+        near = np.hstack([view[scale].neighbors for view in views])
+        majorities.append([np.bincount(y[row], minlength=3).argmax() for row in near])
+    values = [mutual_info_score(y, p) for p in (linear, *majorities)]
+    expected = values[0] / 2 + values[1] / 4 + values[2] / 4
+    found = joint_predictability(views, y, 3, half)
+    assert found == pytest.approx(expected / np.log(3))
+    share = predicted_share(views, y, 3, half)
+    assert share == pytest.approx(expected / mutual_info_score(y, y))
+    one = joint_predictability(views[:1], y, 3, half)
+    assert one == predictability(views[0], y, 3, half)
+
+
+def test_a_share_of_the_entropy_does_not_prefer_equal_sizes():
+    X, y = classes_in_space()
+    features, large = [view_features(X)], np.minimum(y, 1)
+    half = draw_halves(len(X), np.random.RandomState(0))
+    assert predicted_share(features, large, 3, half) > 0.9
+    assert joint_predictability(features, large, 3, half) < 0.7
+    assert predicted_share(features, np.zeros_like(y), 3, half) == 0
 
 
 def test_predictability_stays_where_its_logarithms_are_finite():
