@@ -24,25 +24,19 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks.fusions import ORACLE, compare_fusions
+from benchmarks.latent_classes import choose_consensus, latent_classes
 from benchmarks.pools import FUSED, fused_pool
 from benchmarks.search_parts import MATCHED, ablate_search
 from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.kmeans import kmeans
-from unaligned.partitions.scores import (
-    draw_halves,
-    information,
-    joint_predictability,
-    modularity,
-)
+from unaligned.partitions.scores import draw_halves, information
 from unaligned.savuc.consensus import (
     N_BEST,
-    best_consensus,
     consensus,
     consensus_rows,
     joint_score,
 )
-from unaligned.savuc.latent_classes import latent_classes
 from unaligned.savuc.recipes import N_STARTS, RECIPES
 
 RESULTS = Path(__file__).parent / "results" / "ablation.jsonl"
@@ -66,8 +60,7 @@ def ablate_fusion(case):
         return 100 * clustering_accuracy(pool.classes, labels)
 
     def fuse(partitions):
-        rng = np.random.RandomState(case.seed)
-        return accuracy(best_consensus(pool.features, partitions, k, half, rng))
+        return accuracy(consensus(partitions, k, np.random.RandomState(case.seed)))
 
     def without(part):
         return fuse(best([name for name in names if part not in name]))
@@ -87,20 +80,9 @@ def ablate_fusion(case):
     found["all partitions, no score"] = fuse(best(names, len(names)))
     by_embedding = consensus(top, k, np.random.RandomState(case.seed))
     classes = latent_classes(top, k)
-    found["k-means of the embedding alone"] = accuracy(by_embedding)
-    found["latent classes alone"] = accuracy(classes)
-    choices = {
-        "predictability": lambda p: joint_predictability(pool.features, p, k, half),
-        "modularity": lambda p: np.mean(
-            [modularity(s.neighbors, p, k) for scales in pool.features for s in scales]
-        ),
-    }
-    for name, score in choices.items():
-        chosen = max((by_embedding, classes), key=score)
-        found[f"choice of the two by {name}"] = accuracy(chosen)
-    found["choice of the two by labels"] = max(
-        accuracy(by_embedding), accuracy(classes)
-    )
+    chosen = choose_consensus(pool.features, (by_embedding, classes), k, half)
+    found["latent classes"] = accuracy(classes)
+    found["as it is or latent classes, by share of entropy"] = accuracy(chosen)
     members = np.hstack([np.eye(k)[labels] for labels in top.T])
     apart = pdist(members, "sqeuclidean")
     tree = fcluster(linkage(apart, "average"), k, "maxclust")

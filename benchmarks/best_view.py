@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.latent_classes import choose_consensus, latent_classes
 from benchmarks.pools import (
     DATASETS,
     SCALES,
@@ -32,7 +33,7 @@ from unaligned.partitions.scores import (
     predictability,
 )
 from unaligned.savuc.config import NORMAL
-from unaligned.savuc.consensus import N_BEST, agreement, best_consensus
+from unaligned.savuc.consensus import N_BEST, agreement, consensus
 from unaligned.savuc.recipes import joint_spaces, view_spaces
 
 RESULTS = Path(__file__).parent / "results" / "best_view.jsonl"
@@ -87,11 +88,14 @@ def run(case):
             q += [[of_labels[j] for j in members] for of_labels in told[i]]
         best = np.argsort(np.log(q).mean(axis=1))[-N_BEST:]
         top = np.column_stack([pool[b] for b in best])
-        fused = best_consensus(chosen, top, k, half, rng)
+        fused, classes = consensus(top, k, rng), latent_classes(top, k)
+        either = choose_consensus(chosen, (fused, classes), k, half)
         groups.append(
             {
                 "views": list(members),
                 "accuracy": accuracy(fused),
+                "latent classes": accuracy(classes),
+                "chosen consensus": accuracy(either),
                 "each": rounded(alone(fused, members)),
                 "together": round(together(fused, members), 4),
                 "own, together": rounded(together(own[i], members) for i in members),
@@ -226,6 +230,10 @@ def table_of_keeping(records):
                 f"fused or a view's own, by {name}": either[np.argmax(values)]
                 for name, values in scores.items()
             }
+            found["latent classes"] = group["latent classes"]
+            found["fused or latent classes, by share of entropy"] = group[
+                "chosen consensus"
+            ]
             found["the better view's own, by labels"] = own.max()
             found["fused or a view's own, by labels"] = either.max()
             dataset = record["case"].split(",")[0]

@@ -30,7 +30,7 @@ from unaligned.partitions.scores import draw_halves
 from unaligned.savuc.consensus import (
     N_BEST,
     agreement,
-    best_consensus,
+    consensus,
     fuse_views,
     joint_score,
 )
@@ -65,7 +65,7 @@ def fuse_pool(pool, seed):
     }
     best = sorted(scores, key=lambda name: -scores[name])[:N_BEST]
     top = np.column_stack([pool.partitions[name] for name in best])
-    return best_consensus(pool.features, top, k, half, np.random.RandomState(seed))
+    return consensus(top, k, np.random.RandomState(seed))
 
 
 def weigh_graphs(points, graphs, k):

@@ -15,7 +15,6 @@ from unaligned.partitions.scores import (
     modularity,
     neighbor_shares,
     predictability,
-    predicted_share,
 )
 
 
@@ -154,19 +153,8 @@ def test_views_predict_together_with_points_and_neighbours_side_by_side():
     expected = values[0] / 2 + values[1] / 4 + values[2] / 4
     found = joint_predictability(views, y, 3, half)
     assert found == pytest.approx(expected / np.log(3))
-    share = predicted_share(views, y, 3, half)
-    assert share == pytest.approx(expected / mutual_info_score(y, y))
     one = joint_predictability(views[:1], y, 3, half)
     assert one == predictability(views[0], y, 3, half)
-
-
-def test_a_share_of_the_entropy_does_not_prefer_equal_sizes():
-    X, y = classes_in_space()
-    features, large = [view_features(X)], np.minimum(y, 1)
-    half = draw_halves(len(X), np.random.RandomState(0))
-    assert predicted_share(features, large, 3, half) > 0.9
-    assert joint_predictability(features, large, 3, half) < 0.7
-    assert predicted_share(features, np.zeros_like(y), 3, half) == 0
 
 
 def test_predictability_stays_where_its_logarithms_are_finite():

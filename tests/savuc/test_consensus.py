@@ -139,30 +139,6 @@ def test_consensus_leaves_a_large_class_whole_that_recipes_split_anywhere():
     assert adjusted_rand_score(y, found) == 1
 
 
-def test_the_consensus_that_views_predict_better_is_taken():
-    (X, *_), y = make_blobs(n=200)
-    features, half = [view_features(X)], draw_halves(200, rng())
-    noise = rng(1).randint(3, size=200)
-    for by_kmeans, by_classes in ((y, noise), (noise, y)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "consensus", lambda *_, p=by_kmeans: p)
-            patch.setattr(module, "latent_classes", lambda *_, p=by_classes: p)
-            found = module.best_consensus(features, y[:, None], 3, half, rng())
-        assert (found == y).all()
-
-
-def test_classes_of_unequal_size_are_fused():
-    draw = rng()
-    y = np.repeat(np.arange(5), [400, 30, 25, 25, 20])
-    Xs = []
-    for d in (8, 10):
-        spread = np.where(y == 0, 1.5, 0.4)[:, None]
-        Xs.append(4 * draw.normal(size=(5, d))[y] + spread * draw.normal(size=(500, d)))
-    labels, quality = fuse_views(Xs, 5, rng())
-    assert clustering_accuracy(y, labels) > 0.95
-    assert 0 < quality < 1
-
-
 def test_quality_of_fused_views_is_comparable_with_that_of_one():
     Xs, _ = make_blobs(spread=0.1)
     noise = [rng(s).normal(size=(90, 5)) for s in range(2)]

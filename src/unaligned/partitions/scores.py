@@ -23,7 +23,6 @@ __all__ = [
     "modularity",
     "neighbor_shares",
     "predictability",
-    "predicted_share",
     "predictions",
 ]
 
@@ -179,34 +178,6 @@ def joint_predictability(
 
     As `predictability`, which it is for one view.
     """
-    value = predicted_information(views, labels, n_clusters, half)
-    return float(np.clip(value, LOWEST, HIGHEST))
-
-
-def predicted_share(
-    views: list[ViewFeatures],
-    labels: Labels,
-    n_clusters: int,
-    half: NDArray[np.bool_],
-) -> float:
-    """Share of the entropy of a partition that aligned views predict together.
-
-    It does not reward clusters of equal size, as `joint_predictability` does. So it is
-    no score to search with: one large cluster with outliers may have any share.
-    """
-    entropy = information(labels, labels, n_clusters)
-    if entropy == 0:
-        return 0.0
-    return predicted_information(views, labels, n_clusters, half) / entropy
-
-
-def predicted_information(
-    views: list[ViewFeatures],
-    labels: Labels,
-    n_clusters: int,
-    half: NDArray[np.bool_],
-) -> float:
-    """Weighted mean of the information between labels and their predictions."""
     predicted = predictions(views, labels, n_clusters, half)
     values = [information(labels, found, n_clusters) for found in predicted]
-    return float(np.dot(WEIGHTS, values))
+    return float(np.clip(np.dot(WEIGHTS, values), LOWEST, HIGHEST))

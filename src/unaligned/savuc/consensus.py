@@ -2,7 +2,7 @@
 
 Recipes make a pool of partitions. In one view the partition that agrees most with the
 others is taken. Of several views, those partitions that every view predicts well make a
-consensus, in two ways: one that prefers clusters of equal size, and one that does not.
+consensus.
 """
 
 from typing import Any
@@ -26,11 +26,9 @@ from unaligned.partitions.scores import (
     information,
     joint_predictability,
     predictability,
-    predicted_share,
 )
 from unaligned.savuc.config import NORMAL, Settings
 from unaligned.savuc.geometry import leading_vectors
-from unaligned.savuc.latent_classes import latent_classes, memberships
 from unaligned.savuc.recipes import (
     joint_spaces,
     make_partitions,
@@ -141,8 +139,8 @@ def fuse_views(
         scores.append(joint_score(features, labels, n_clusters, half))
     labels = pool[0]  # of all views together: it stands where none could be scored
     if scores:
-        best = np.column_stack([pool[i] for i in np.argsort(scores)[-N_BEST:]])
-        labels = best_consensus(features, best, n_clusters, half, rng)
+        best = np.argsort(scores)[-N_BEST:]
+        labels = consensus(np.column_stack([pool[i] for i in best]), n_clusters, rng)
     quality = joint_predictability(features, labels, n_clusters, half)
     return _extend(views, rows, features, drawn, labels), quality
 
@@ -166,26 +164,6 @@ def joint_score(
     """
     q = [predictability(of_view, labels, n_clusters, half) for of_view in features]
     return float(np.mean(np.log(q)))
-
-
-def best_consensus(
-    features: list[ViewFeatures],
-    partitions: Labels,
-    n_clusters: int,
-    half: NDArray[np.bool_],
-    rng: np.random.RandomState,
-) -> Labels:
-    """Reconcile partitions: of `consensus` and `latent_classes`, the better predicted.
-
-    By the share of its entropy that all views predict together, since k-means prefers
-    clusters of equal size, and the classes may be of any size.
-    """
-    found = [
-        consensus(partitions, n_clusters, rng),
-        latent_classes(partitions, n_clusters),
-    ]
-    shares = [predicted_share(features, p, n_clusters, half) for p in found]
-    return found[int(np.argmax(shares))]
 
 
 def consensus(
@@ -231,9 +209,12 @@ def consensus_rows(partitions: Labels, n_clusters: int) -> Array:
     >>> (rows @ rows.T).round(1)[0]
     array([1. , 1. , 0.2, 0.2])
     """
-    members = memberships(partitions)
-    sizes = members.sum(axis=0)
-    H = members @ sparse.diags_array(1 / np.sqrt(sizes))
+    n = len(partitions)
+    blocks = []
+    for labels in partitions.T:
+        entries = 1 / np.sqrt(np.bincount(labels)[labels])
+        blocks.append(sparse.csr_array((entries, (np.arange(n), labels))))
+    H = sparse.hstack(blocks, format="csr")
     vectors = leading_vectors((H.T @ H).toarray(), min(n_clusters, H.shape[1]))
     return unit_rows(H @ vectors)
 

@@ -1,55 +1,31 @@
-"""Latent classes: clusters of any size behind several partitions of the same rows."""
+"""Latent classes: a consensus of partitions that does not prefer equal sizes.
 
-from typing import Any
+It was tried in the place of the k-means in SAVuC's consensus, which does.
+"""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 
-__all__ = ["latent_classes", "memberships"]
+from unaligned.partitions.scores import WEIGHTS, information, predictions
 
-Array = NDArray[Any]
-Labels = NDArray[np.intp]
+__all__ = ["choose_consensus", "latent_classes"]
 
 N_ROUNDS, PRECISION = 100, 1e-4  # of EM; the change of a row's mean log-likelihood
 
 
-def latent_classes(partitions: Labels, n_clusters: int) -> Labels:
+def latent_classes(partitions, n_clusters):
     """Cluster rows by the latent class model of their labels.
 
     A class has a share of the rows, and for every partition probabilities of its
     clusters; rows of a class are labelled independently. The model is fitted by EM from
     the branches of an average-linkage tree, by the share of partitions that have two
-    rows in different clusters. Neither of them prefers classes of equal size.
-
-    Parameters
-    ----------
-    partitions : ndarray of shape (n, m)
-        A column of labels for every partition.
-    n_clusters : int
-        At least 2. Fewer classes are found where the tree has fewer branches.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,)
-
-    Notes
-    -----
-    The tree compares all rows: they should be a few thousand at most.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one, other = np.array([0, 0, 0, 0, 1, 2]), np.array([1, 1, 1, 1, 0, 0])
-    >>> found = latent_classes(np.column_stack([one, other, one]), 2)
-    >>> (found == found[0]).tolist()
-    [True, True, True, True, False, False]
+    rows in different clusters.
     """
     n = len(partitions)
     tree = linkage(pdist(partitions, "hamming"), "average")
-    labels = np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, dtype=np.intp)
+    labels = fcluster(tree, n_clusters, "maxclust") - 1
     members = memberships(partitions)
     overall = members.sum(axis=0) / n
     shares, before = np.eye(n_clusters)[labels], -np.inf
@@ -62,21 +38,34 @@ def latent_classes(partitions: Labels, n_clusters: int) -> Labels:
         shares = np.exp(scores - largest)
         totals = shares.sum(axis=1, keepdims=True)
         shares /= totals
-        likelihood = float(np.mean(largest + np.log(totals)))
+        likelihood = np.mean(largest + np.log(totals))
         if likelihood - before < PRECISION:
             break
         before = likelihood
-    return np.asarray(shares.argmax(axis=1), dtype=np.intp)
+    return shares.argmax(axis=1)
 
 
-def memberships(partitions: Labels) -> Any:
-    """Membership of rows in the clusters of all partitions, as a sparse matrix.
-
-    Clusters without rows have no column.
-    """
+def memberships(partitions):
+    """Membership of rows in the clusters of all partitions, as a sparse matrix."""
     rows = np.arange(len(partitions))
     ones, blocks = np.ones(len(rows)), []
     for labels in partitions.T:
         positions = np.unique(labels, return_inverse=True)[1]
         blocks.append(sparse.csr_array((ones, (rows, positions))))
     return sparse.hstack(blocks, format="csr")
+
+
+def choose_consensus(features, found, n_clusters, half):
+    """Of several partitions, the one of whose entropy views predict the largest share.
+
+    Unlike predictability, this does not prefer clusters of equal size.
+    """
+
+    def share(labels):
+        predicted = predictions(features, labels, n_clusters, half)
+        values = [information(labels, other, n_clusters) for other in predicted]
+        return np.dot(WEIGHTS, values) / max(
+            information(labels, labels, n_clusters), 1e-9
+        )
+
+    return max(found, key=share)
