@@ -24,6 +24,7 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks.fusions import ORACLE, compare_fusions
+from benchmarks.latent_classes import choose_consensus, latent_classes
 from benchmarks.pools import FUSED, fused_pool
 from benchmarks.search_parts import MATCHED, ablate_search
 from unaligned.json_lines import append_record, read_records
@@ -77,6 +78,11 @@ def ablate_fusion(case):
         for number in (N_BEST // 2, 2 * N_BEST)
     }
     found["all partitions, no score"] = fuse(best(names, len(names)))
+    by_embedding = consensus(top, k, np.random.RandomState(case.seed))
+    classes = latent_classes(top, k)
+    chosen = choose_consensus(pool.features, (by_embedding, classes), k, half)
+    found["latent classes"] = accuracy(classes)
+    found["as it is or latent classes, by share of entropy"] = accuracy(chosen)
     members = np.hstack([np.eye(k)[labels] for labels in top.T])
     apart = pdist(members, "sqeuclidean")
     tree = fcluster(linkage(apart, "average"), k, "maxclust")
@@ -84,8 +90,9 @@ def ablate_fusion(case):
     by_kmeans = kmeans(members, k, np.random.RandomState(case.seed), N_STARTS)
     found["k-means of memberships"] = accuracy(by_kmeans)
     embedded = consensus_rows(top, k)
-    cut = fcluster(linkage(embedded, "ward"), k, "maxclust")
-    found["Ward's tree of the embedding"] = accuracy(cut)
+    for method, name in (("ward", "Ward's tree"), ("average", "average linkage")):
+        cut = fcluster(linkage(embedded, method), k, "maxclust")
+        found[f"{name} of the embedding"] = accuracy(cut)
     agreed = [
         np.mean([normalized_mutual_info_score(labels, p) for p in top.T])
         for labels in (tree, by_kmeans)

@@ -6,7 +6,7 @@ Everything between a pair of markers comes from the committed results.
 import re
 from pathlib import Path
 
-from benchmarks import ablation, clusters, number_of_clusters
+from benchmarks import ablation, best_view, clusters, number_of_clusters
 from unaligned.json_lines import read_records
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -17,10 +17,15 @@ def tables_of_clusters():
     parts = [*read_records(ablation.RESULTS)]
     candidates = [r for r in parts if r["study"] == "candidates"]
     records = [*read_records(clusters.RESULTS)]
+    choices = [*read_records(best_view.RESULTS)]
+    fusions = [r for r in parts if r["study"] == "fusion"]
     return {
+        "best view": best_view.table(choices),
+        "evenness": best_view.by_evenness(choices, fusions),
+        "keeping": best_view.table_of_keeping(choices),
         "rules": clusters.table(records),
         "picks": clusters.table_of_picks(records),
-        "fusion": ablation.table([r for r in parts if r["study"] == "fusion"]),
+        "fusion": ablation.table(fusions),
         "candidates": ablation.table_of_candidates(candidates),
         "cases": ablation.table_of_cases(candidates),
     }

@@ -35,7 +35,7 @@ def predict(view, ks):
     found = []
     for k in ks:
         labels = view.chosen[k]
-        predicted = predictions(view.features, labels, k, half)
+        predicted = predictions([view.features], labels, k, half)
         scores = [adjusted_rand_score(labels, other) for other in predicted]
         found.append(np.dot(WEIGHTS, scores))
     return found

@@ -146,7 +146,7 @@ def run(job):
     result |= describe_alignment(alignment, shuffled)
     if model is None:
         return result
-    result["fused"] = list(model.fused_views_)
+    result["fused"], result["best view"] = list(model.fused_views_), model.best_view_
     ys, labels = shuffled.ys, model.view_labels_
     result["classes named"] = score_classes(alignment, labels, ys)
     result |= {"scores": score_views(ys, labels), "joint": score_together(ys, labels)}

@@ -107,6 +107,7 @@ WRONG = [
     (spoil(view_labels_=[np.full(N, -1)] * V), "no clusters"),
     (spoil(view_labels_=[np.zeros(N)] * V), "view_labels_ is no array"),
     (spoil(template_=7), "template_"),
+    (spoil(best_view_=3), "best_view_ is 3"),
     (spoil(_seed=-1), "seed"),
     (spoil(n_iter_=-1), "n_iter_"),
     (spoil(converged_="yes"), "converged_"),

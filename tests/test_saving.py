@@ -268,6 +268,7 @@ def test_a_savuc_with_records_that_have_changed_since_still_loads(tmp_path):
     Xs, _ = make_blobs()
     back = unaligned.load(GOLDEN.with_name("savuc_format1.model"))
     again = round_trip(back, tmp_path)
+    assert back.best_view_ == again.best_view_ == back.template_
     with pytest.raises(ValueError, match=r"saved by an earlier version.*Fit it again"):
         back.translate(Xs[0], 0, 1)
     for i, X in enumerate(Xs):

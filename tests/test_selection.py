@@ -374,7 +374,7 @@ def test_predictions_of_separate_clusters_are_the_clusters():
     Xs, y = make_blobs(n=80, k=4, widths=(6,))
     features = view_features(Xs[0])
     half = draw_halves(80, np.random.RandomState(0))
-    for answer in predictions(features, y, 4, half):
+    for answer in predictions([features], y, 4, half):
         np.testing.assert_array_equal(answer, y)
 
 

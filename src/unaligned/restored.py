@@ -158,6 +158,8 @@ def _check_answer(model: Any, sizes: dict[str, int]) -> None:
     template = model.alignment_.template
     need(fitted.get("template_") == template, "template_ is not that of alignment_")
     need(model.alignment_.view_names == model.view_names_in_, "views have two names")
+    best = fitted.get("best_view_", template)
+    need(is_count(best) and best < v, f"best_view_ is {best!r}")
     sizes["t"] = n_rows[template]
     single = fitted.get("_single_view_labels")
     if single is not None:

@@ -68,6 +68,7 @@ def test_labels_are_those_of_the_estimator_under_the_users_ids(digits):
     model = SAVuC(10, effort="quick", random_state=0)
     frames = {"pixels": Xs[0], "profiles": Xs[1]}
     model.fit({name: prepare(pd.DataFrame(X)) for name, X in frames.items()})
+    assert summary_of(out)["best_view"] == model.view_names_in_[model.best_view_]
     names = [[f"p{o}" for o in orders[0]], [str(row) for row in range(280)]]
     for i, name in enumerate(("pixels", "profiles")):
         lines = read_csv(out / f"labels_{name}.csv")
@@ -135,6 +136,7 @@ def test_says_what_was_found_and_where_it_lies(files, tmp_path):
     summary = summary_of(tmp_path / "o")
     assert summary["level"] == "none"
     assert summary["suspects"] == 0
+    assert summary["best_view"] is None  # which PAVuC does not know
     others = [v for v in summary["views"] if v["name"] != summary["template"]]
     assert {(v["verdict"], v["trust"], v["known"]) for v in others} == {
         ("untested", None, 0)

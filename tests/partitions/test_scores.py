@@ -11,6 +11,7 @@ from unaligned.partitions.scores import (
     draw_halves,
     fit_discriminant,
     information,
+    joint_predictability,
     modularity,
     neighbor_shares,
     predictability,
@@ -133,6 +134,27 @@ def test_what_the_view_shows_is_predicted_and_noise_is_not():
     # One row apart from all others is easily predicted, and means little.
     outlier = (np.arange(len(y)) == 0).astype(np.intp)
     assert predictability(features, outlier, 3, half) < 0.1
+
+
+def test_views_predict_together_with_points_and_neighbours_side_by_side():
+    y = np.arange(90) % 3
+    views = [view_features(classes_in_space(spread=s)[0][:90]) for s in (1.5, 2.5)]
+    half = draw_halves(90, np.random.RandomState(0))
+    points = np.hstack([view.standard.points for view in views])
+    linear = np.empty_like(y)
+    for learn in (half, ~half):
+        lda = LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=Ridged())
+        linear[~learn] = lda.fit(points[learn], y[learn]).predict(points[~learn])
+    majorities = []
+    for scale in (0, 1):
+        near = np.hstack([view[scale].neighbors for view in views])
+        majorities.append([np.bincount(y[row], minlength=3).argmax() for row in near])
+    values = [mutual_info_score(y, p) for p in (linear, *majorities)]
+    expected = values[0] / 2 + values[1] / 4 + values[2] / 4
+    found = joint_predictability(views, y, 3, half)
+    assert found == pytest.approx(expected / np.log(3))
+    one = joint_predictability(views[:1], y, 3, half)
+    assert one == predictability(views[0], y, 3, half)
 
 
 def test_predictability_stays_where_its_logarithms_are_finite():

@@ -57,6 +57,14 @@ def test_views_that_were_refused_are_named():
     assert "The 20 matches can be used: about 41 % of them are expected to be" in text
 
 
+def test_a_view_that_is_clearer_than_the_matched_ones_is_named():
+    findings = with_views(("objects", 0.9, 0), ("none", 0.1, 0))
+    _, text = sentences(replace(findings, best_view=2), n_sentences=4)
+    assert "The clusters of view “v” are predicted better than those of the" in text
+    for best in (None, 0, 1):
+        sentences(replace(findings, best_view=best))
+
+
 def test_all_views_aligned():
     level, text = sentences(with_views(("objects", 0.9, 0), ("objects", 0.8, 0)))
     assert level == "good"

@@ -49,7 +49,7 @@ def complementary(n=300, seed=0):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_separated_classes_are_found(kind):
     Xs, y = make_blobs()
-    assert clustering_accuracy(y, fuse_views([*map(kind, Xs)], 3, rng())) == 1
+    assert clustering_accuracy(y, fuse_views([*map(kind, Xs)], 3, rng())[0]) == 1
     for X in Xs:
         labels, quality = cluster_view(kind(X), 3, rng())
         assert clustering_accuracy(y, labels) == 1
@@ -58,7 +58,7 @@ def test_separated_classes_are_found(kind):
 
 def test_views_that_complement_each_other_are_better_together():
     Xs, y = complementary()
-    together = clustering_accuracy(y, fuse_views(Xs, 4, rng()))
+    together = clustering_accuracy(y, fuse_views(Xs, 4, rng())[0])
     alone = [clustering_accuracy(y, cluster_view(X, 4, rng())[0]) for X in Xs]
     assert together > 0.9  # 0.92 to 0.99 over draws
     assert max(alone) < 0.75
@@ -72,12 +72,12 @@ def test_quality_prefers_the_view_that_shows_classes():
 
 def test_one_view_is_clustered_as_one_view():
     X = make_blobs(spread=2)[0][0]
-    assert (fuse_views([X], 3, rng()) == cluster_view(X, 3, rng())[0]).all()
+    assert (fuse_views([X], 3, rng())[0] == cluster_view(X, 3, rng())[0]).all()
 
 
 def test_the_same_seed_gives_the_same_labels():
     Xs, _ = make_blobs(n=400, k=4, spread=3)
-    one, other = (fuse_views(Xs, 4, rng(5)) for _ in range(2))
+    one, other = (fuse_views(Xs, 4, rng(5))[0] for _ in range(2))
     assert (one == other).all()
     (one, q1), (other, q2) = (cluster_view(Xs[0], 4, rng(5)) for _ in range(2))
     assert (one == other).all()
@@ -89,14 +89,14 @@ def test_more_rows_than_are_worked_on(kind, monkeypatch):
     monkeypatch.setattr("unaligned.savuc.consensus.N_ROWS", 120)
     Xs, y = complementary(n=1000)
     views = [*map(kind, Xs)]
-    assert clustering_accuracy(y, fuse_views(views, 4, rng())) > 0.9
+    assert clustering_accuracy(y, fuse_views(views, 4, rng())[0]) > 0.9
     labels, _ = cluster_view(kind(make_blobs(n=1000)[0][0]), 3, rng())
     assert clustering_accuracy(np.arange(1000) % 3, labels) > 0.99
 
 
 def test_beyond_fifteen_hundred_rows():
     Xs, y = make_blobs(n=1700, widths=(4, 3))
-    labels = fuse_views(Xs, 3, rng())
+    labels = fuse_views(Xs, 3, rng())[0]
     assert labels.shape == (1700,)
     assert clustering_accuracy(y, labels) > 0.99
 
@@ -139,6 +139,13 @@ def test_consensus_leaves_a_large_class_whole_that_recipes_split_anywhere():
     assert adjusted_rand_score(y, found) == 1
 
 
+def test_quality_of_fused_views_is_comparable_with_that_of_one():
+    Xs, _ = make_blobs(spread=0.1)
+    noise = [rng(s).normal(size=(90, 5)) for s in range(2)]
+    dim, clear = fuse_views(noise, 3, rng())[1], fuse_views(Xs, 3, rng())[1]
+    assert dim < cluster_view(Xs[0], 3, rng())[1] <= clear == 0.99
+
+
 def test_consensus_outvotes_errors():
     y = np.repeat(np.arange(4), 25)
     draw = rng()
@@ -179,7 +186,7 @@ def test_consensus_is_the_singular_vectors_of_memberships():
 )
 def test_few_rows_and_many_clusters(n, k):
     views = [rng(0).normal(size=(n, 3)), sparse.csr_array(rng(1).normal(size=(n, 2)))]
-    for labels in (fuse_views(views, k, rng()), cluster_view(views[0], k, rng())[0]):
+    for labels in (fuse_views(views, k, rng())[0], cluster_view(views[0], k, rng())[0]):
         assert labels.shape == (n,)
         assert labels.dtype == np.intp
         assert labels.min() >= 0
@@ -196,7 +203,7 @@ def test_degenerate_views(case, kind):
         "one column": [np.arange(40.0)[:, None], rng().normal(size=(40, 1))],
     }[case]
     views = [*map(kind, views)]
-    labels = fuse_views(views, 5, rng())
+    labels = fuse_views(views, 5, rng())[0]
     assert labels.shape == (40,)
     assert {*labels} <= {*range(5)}
     for X in views:
@@ -210,7 +217,7 @@ def test_wide_sparse_views():
     y = np.arange(150) % 3
     topics = draw.uniform(size=(3, 3000)) < 0.02
     Xs = [sparse.csr_array(draw.poisson(0.002 + topics[y] * 0.5)) for _ in range(2)]
-    assert clustering_accuracy(y, fuse_views(Xs, 3, rng())) > 0.95
+    assert clustering_accuracy(y, fuse_views(Xs, 3, rng())[0]) > 0.95
 
 
 def test_caller_keeps_the_views_as_they_were():
@@ -235,7 +242,7 @@ def test_clusters_are_not_how_deep_cells_were_sequenced():
     Xs, y = sequenced()
     for X in Xs:
         assert clustering_accuracy(y, cluster_view(X, 3, rng())[0]) > 0.7
-    assert clustering_accuracy(y, fuse_views(Xs, 3, rng())) > 0.8
+    assert clustering_accuracy(y, fuse_views(Xs, 3, rng())[0]) > 0.8
 
 
 def test_clusters_that_differ_in_length_are_found():
@@ -249,7 +256,8 @@ def test_where_no_time_is_left_a_recipe_stands_for_all():
     labels, quality = cluster_view(Xs[0], 3, rng(), Deadline(0))
     assert clustering_accuracy(y, labels) == 1
     assert quality > 0.5
-    assert clustering_accuracy(y, fuse_views(Xs, 3, rng(), deadline=Deadline(0))) == 1
+    labels, _ = fuse_views(Xs, 3, rng(), deadline=Deadline(0))
+    assert clustering_accuracy(y, labels) == 1
 
 
 def test_partitions_that_could_not_be_scored_do_not_count(monkeypatch):

@@ -70,6 +70,22 @@ def test_matched_views_are_labelled_as_one():
     assert found.alignment is alignment
 
 
+@pytest.mark.parametrize("is_clear", [True, False])
+def test_the_best_view_need_not_be_one_of_those_that_are_matched(is_clear):
+    Xs, y = clusters(n_views=3)
+    noise = rng(3).normal(size=(3, 150, 12))
+    for i in (0, 1) if is_clear else (2,):
+        Xs[i] = Xs[i] / 5 + noise[i]
+    views, rows = check_views(Xs), [np.arange(150)] * 2 + [np.full(150, -1)]
+    alignment = Alignment(0, rows, [np.ones(150)] * 3, np.array([1, 1, 0.1]))
+    found = label_views(views, check_aligned(None, views), alignment, None, 3, rng())
+    assert found.best_view == (2 if is_clear else 0)
+    assert clustering_accuracy(y, found.view_labels[found.best_view]) > 0.95
+    # What is matched stays matched.
+    assert found.alignment is alignment
+    assert found.common == (0, 1)
+
+
 def test_views_that_are_linked_get_one_naming_by_known_pairs():
     Xs, y = clusters()
     order = rng(1).permutation(150)
@@ -108,7 +124,7 @@ def test_the_template_is_one_that_others_are_linked_with():
     pairs = np.column_stack([np.arange(60), np.arange(60)])
     views, known, alignment, bridge = setting([noise, one, other], {(1, 2): pairs})
     found = label_views(views, known, alignment, bridge, 3, rng())
-    assert found.alignment.template == 1
+    assert found.alignment.template == found.best_view == 1
     assert found.alignment.verdict == ["none", "objects", "classes"]
     assert found.alignment.trust[0] < TRUSTED
     assert found.common == (1, 2)
@@ -219,7 +235,7 @@ def test_a_doubtful_partner_does_not_count():
     sure[wrong] = DOUBTFUL / 2
     assert (y[rows] != y).sum() == len(wrong)
     alignment = Alignment(0, [np.arange(90), rows], [np.ones(90), sure], np.ones(2))
-    labels = label_together(check_views(Xs), alignment, (0, 1), 3, draw)
+    labels, _ = label_together(check_views(Xs), alignment, (0, 1), 3, draw)
     for i in (0, 1):
         assert clustering_accuracy(y, labels[i]) == 1
 
@@ -260,7 +276,7 @@ def test_rows_without_partner_are_labelled_by_likeness():
     rows = np.where(np.arange(150) < 100, np.arange(150), -1)
     sure = [np.ones(150), (rows >= 0).astype(float)]
     alignment = Alignment(0, [np.arange(150), rows], sure, np.ones(2))
-    labels = label_together(views, alignment, (0, 1), 3, rng())
+    labels, _ = label_together(views, alignment, (0, 1), 3, rng())
     assert [len(labels[i]) for i in (0, 1)] == [150, 100]
     assert clustering_accuracy(y, labels[0]) == 1
     assert_array_equal(labels[0][:100], labels[1])

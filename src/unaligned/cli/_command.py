@@ -192,6 +192,7 @@ def _write(
         html = render(findings)
         (folder / REPORT).write_bytes(html.encode("utf-8", "backslashreplace"))
     verdict, step = judge(findings), next_step(findings)
+    best = findings.best_view
     return {
         "kind": KIND,
         "version": __version__,
@@ -203,6 +204,7 @@ def _write(
         "sentences": [line.replace("\u00a0", " ") for line in verdict.sentences],
         "next_step": None if step is None else step.for_command(),
         "template": findings.views[t].name,
+        "best_view": None if best is None else findings.views[best].name,
         "suspects": findings.n_suspects,
         "views": views,
         "files": sorted([*(file.name for file in folder.iterdir()), SUMMARY]),

@@ -55,6 +55,9 @@ class SAVuC(ClusterMixin, BaseEstimator):
         Views whose clusters have common names; just the template where none is trusted.
     template_ : int
         The view that the others were aligned to.
+    best_view_ : int
+        The view whose labels to take where those of one view are wanted, as in
+        `unaligned.SAVuC`.
     n_clusters_, n_views_, n_features_per_view_, view_names_in_, n_features_in_
         What was fitted.
 
@@ -147,6 +150,7 @@ class SAVuC(ClusterMixin, BaseEstimator):
         )
         self.template_ = self.alignment_.template
         self.fused_views_ = self._on_sample.fused_views_
+        self.best_view_ = self._on_sample.best_view_
         self.n_clusters_ = self.n_clusters
         for name in NAMES:
             setattr(self, name, getattr(self._on_sample, name))

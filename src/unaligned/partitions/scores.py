@@ -19,6 +19,7 @@ __all__ = [
     "draw_halves",
     "fit_discriminant",
     "information",
+    "joint_predictability",
     "modularity",
     "neighbor_shares",
     "predictability",
@@ -123,22 +124,27 @@ def draw_halves(n: int, rng: np.random.RandomState) -> NDArray[np.bool_]:
 
 
 def predictions(
-    features: ViewFeatures, labels: Labels, n_clusters: int, half: NDArray[np.bool_]
+    views: list[ViewFeatures],
+    labels: Labels,
+    n_clusters: int,
+    half: NDArray[np.bool_],
 ) -> list[Labels]:
     """Predict the label of every row from other rows, in three ways.
 
     By a discriminant that is fitted on the other half of the rows, and by the majority
-    of the neighbours on both scales.
+    of the neighbours on both scales. Points and neighbours of several views stand side
+    by side.
     """
-    points = features.standard.points
+    points = np.hstack([features.standard.points for features in views])
     linear = np.empty_like(labels)
     for learn in (half, ~half):
         fitted = fit_discriminant(points[learn], labels[learn], n_clusters)
         linear[~learn] = fitted.log_probabilities(points[~learn]).argmax(axis=1)
-    majorities = [
-        neighbor_shares(scale.neighbors, labels, n_clusters).argmax(axis=1)
-        for scale in features
-    ]
+    majorities = []
+    for scales in zip(*views, strict=True):
+        neighbors = np.hstack([scale.neighbors for scale in scales])
+        shares = neighbor_shares(neighbors, labels, n_clusters)
+        majorities.append(shares.argmax(axis=1))
     return [linear, *majorities]
 
 
@@ -159,6 +165,19 @@ def predictability(
     half : boolean mask of shape (n,)
         The rows that the discriminant is fitted on to predict the others, and back.
     """
-    predicted = predictions(features, labels, n_clusters, half)
+    return joint_predictability([features], labels, n_clusters, half)
+
+
+def joint_predictability(
+    views: list[ViewFeatures],
+    labels: Labels,
+    n_clusters: int,
+    half: NDArray[np.bool_],
+) -> float:
+    """How well a partition is predicted from aligned views together.
+
+    As `predictability`, which it is for one view.
+    """
+    predicted = predictions(views, labels, n_clusters, half)
     values = [information(labels, found, n_clusters) for found in predicted]
     return float(np.clip(np.dot(WEIGHTS, values), LOWEST, HIGHEST))

@@ -119,6 +119,8 @@ class Findings:
     """On the number of clusters; None where it was given."""
     doubtful: list[Doubtful] = field(default_factory=list)
     """Matches to look at first."""
+    best_view: int | None = None
+    """The view whose clusters are predicted best; None where nobody says it."""
 
     @property
     def n_clusters(self) -> int:

@@ -134,6 +134,7 @@ def gather(
         apart=alignment.others,
         suspects=alignment.suspects,
         evidence=getattr(found, "clusters_evidence_", None),
+        best_view=getattr(found, "best_view_", None),
         effort=_effort(found) if effort is None else effort,
         doubtful=doubtful_matches(alignment, rows if maps_show == THE_VIEWS else None),
     )

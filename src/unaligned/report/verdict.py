@@ -133,11 +133,8 @@ def _judge_tested(findings: Findings, what: str) -> Verdict:
         level, headline = "partial", "Groups correspond, single rows do not"
     else:
         level, headline = "none", "No view could be aligned"
-    return Verdict(
-        level,
-        headline,
-        [what, f"It {'; it '.join(found)}.", _use(findings, matched, classes)],
-    )
+    sentences = [what, f"It {'; it '.join(found)}.", _use(findings, matched, classes)]
+    return Verdict(level, headline, sentences + _best_view(findings, matched))
 
 
 def _judge_refused(findings: Findings, what: str, template: str) -> Verdict:
@@ -183,6 +180,19 @@ def _use(
     if classes:
         return f"Compare groups of rows only: {_no_partner(classes)}."
     return f"Rely on no partners of rows of {template} but known ones."
+
+
+def _best_view(findings: Findings, matched: list[ViewFindings]) -> list[str]:
+    """Name a view whose clusters are clearer than those of the matched views."""
+    if findings.best_view is None:
+        return []
+    best = findings.views[findings.best_view]
+    if not matched or best.verdict == "objects":
+        return []
+    return [
+        f"The clusters of {_quoted([best])} are predicted better than those of the "
+        "matched views: take its labels where those of one view are wanted."
+    ]
 
 
 def _no_partner(views: list[ViewFindings]) -> str:

@@ -21,7 +21,12 @@ from unaligned.partitions.features import (
 )
 from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
-from unaligned.partitions.scores import draw_halves, information, predictability
+from unaligned.partitions.scores import (
+    draw_halves,
+    information,
+    joint_predictability,
+    predictability,
+)
 from unaligned.savuc.config import NORMAL, Settings
 from unaligned.savuc.geometry import leading_vectors
 from unaligned.savuc.recipes import (
@@ -88,7 +93,7 @@ def fuse_views(
     rows: list[Labels] | None = None,
     deadline: Deadline = NEVER,
     settings: Settings = NORMAL,
-) -> Labels:
+) -> tuple[Labels, float]:
     """Cluster rows that are aligned across views.
 
     Parameters
@@ -106,15 +111,18 @@ def fuse_views(
     Returns
     -------
     labels : ndarray of shape (n,)
+    quality : float
+        How well the partition is predicted from all views together; to be compared
+        with that of `cluster_view` of other views.
     """
     if rows is None:
         rows = [np.arange(X.shape[0]) for X in views]
     if len(views) == 1:
-        return cluster_view(views[0][rows[0]], n_clusters, rng, deadline)[0]
+        return cluster_view(views[0][rows[0]], n_clusters, rng, deadline)
     n = len(rows[0])
     n_clusters = min(n_clusters, n)
     if n_clusters <= 1:
-        return np.zeros(n, dtype=np.intp)
+        return np.zeros(n, dtype=np.intp), 0.0
     drawn = draw_rows(n, n_clusters, rng)
     most = most_neighbors(len(drawn), n_clusters)
     features = [
@@ -133,7 +141,8 @@ def fuse_views(
     if scores:
         best = np.argsort(scores)[-N_BEST:]
         labels = consensus(np.column_stack([pool[i] for i in best]), n_clusters, rng)
-    return _extend(views, rows, features, drawn, labels)
+    quality = joint_predictability(features, labels, n_clusters, half)
+    return _extend(views, rows, features, drawn, labels), quality
 
 
 def agreement(pool: list[Labels], n_clusters: int) -> Array:

@@ -88,6 +88,11 @@ class SAVuC(NewRowsOfViewsMixin, SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     template_ : int
         The view that the others were aligned to; where no rows are matched, the one
         whose clusters are predicted best from it.
+    best_view_ : int
+        The view whose labels to take where those of one view are wanted: that whose
+        clusters are predicted best, from it alone or from the views it is matched with
+        together. The template where no rows are matched, or where known pairs link it
+        with others.
     alignment_ : Alignment
         Row correspondence, verdicts, trust, and known pairs that the data contradict.
     embedding_ : ndarray of shape (rows of the template, n_directions)
@@ -206,13 +211,14 @@ class SAVuC(NewRowsOfViewsMixin, SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     def _describe(
         self, state: Outcome, views: Views, pairs: KnownPairs, seed: int
     ) -> dict[str, Any]:
-        view_labels, alignment, common = state.labelled
+        view_labels, alignment, common, best_view = state.labelled
         return {
             "labels_": view_labels[0],
             "view_labels_": view_labels,
             "template_": alignment.template,
             "alignment_": alignment,
             "fused_views_": common,
+            "best_view_": best_view,
             "embedding_": state.embedding,
             "_space": state.space,
             "_bridge": state.bridge,
@@ -230,6 +236,8 @@ class SAVuC(NewRowsOfViewsMixin, SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     def _restore_state(self, state: dict[str, Any]) -> None:
         super()._restore_state(state)
         check_places(self._space, self.n_views_)
+        if "template_" in state:  # models saved before have no best view
+            self.best_view_ = state.get("best_view_", state["template_"])
         # Models saved before there was a bridge have none.
         if "_bridge" not in state:
             self._bridge, self._bridged = None, ()

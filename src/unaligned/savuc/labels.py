@@ -34,6 +34,8 @@ class Labelled(NamedTuple):
     alignment: Alignment
     common: tuple[int, ...]
     """Views whose clusters have common names, the template among them."""
+    best_view: int
+    """The view whose clusters are predicted best, alone or with its matched views."""
 
 
 def label_views(
@@ -76,12 +78,13 @@ def label_views(
         together = clustered_together(group, members, n_clusters)
         if len(together) > 1:
             until = deadline.part(len(together), of=len(views) - len(labels))
-            labels |= label_together(
+            found, quality[group.template] = label_together(
                 views, group, together, n_clusters, rng, until, settings
             )
+            labels |= found
         for i in members:
             if i not in labels and len(members) > 1:
-                own, _ = cluster_alone(i)
+                own, quality[i] = cluster_alone(i)
                 labels[i] = rename(own, labels.get(group.template, own), group, i)
     for i in range(len(views)):
         if i not in labels:
@@ -96,13 +99,15 @@ def label_views(
             best = max(linked, key=lambda i: said[i])
             alignment = seen_from(best, alignment, views, pairs)
         alignment = with_classes(alignment, bridge, linked)
-    if quality and len(alignment.trusted()) == 1:
-        # Nothing corresponds: the clearest view is the template.
+    best, stands_alone = alignment.template, len(alignment.trusted()) == 1
+    if quality and (stands_alone or not any(best in linked for linked in bridged)):
         best = max(quality, key=lambda i: quality[i])
+    if quality and stands_alone:
+        # Nothing corresponds: the clearest view is the template.
         trust = np.where(alignment.trust < TRUSTED, alignment.trust, 0)
         trust[alignment.template] = trust.max()
         alignment = moved_to(best, trust, alignment, views, pairs)
-    return Labelled(view_labels, alignment, tuple(alignment.trusted()))
+    return Labelled(view_labels, alignment, tuple(alignment.trusted()), best)
 
 
 def bridged_groups(
@@ -208,12 +213,15 @@ def label_together(
     rng: np.random.RandomState,
     deadline: Deadline = NEVER,
     settings: Settings = NORMAL,
-) -> dict[int, Labels]:
-    """Label views as one where rows are matched, by likeness elsewhere."""
+) -> tuple[dict[int, Labels], float]:
+    """Label views as one where rows are matched, by likeness elsewhere.
+
+    Also give how well the clusters are predicted from all of them together.
+    """
     complete = np.all([has_partner(alignment, i) for i in together], axis=0)
     rows = [alignment.permutations[i][complete] for i in together]
     arrays = [views.arrays[i] for i in together]
-    fused = fuse_views(arrays, n_clusters, rng, rows, deadline, settings)
+    fused, quality = fuse_views(arrays, n_clusters, rng, rows, deadline, settings)
     labels = {}
     for i, X, matched in zip(together, arrays, rows, strict=True):
         found = np.empty(X.shape[0], dtype=np.intp)
@@ -222,7 +230,7 @@ def label_together(
         if rest.size:
             found[rest] = fit_labeller(X[matched], fused).predict(X[rest])
         labels[i] = found
-    return labels
+    return labels, quality
 
 
 def rename(

@@ -38,6 +38,7 @@ __all__ = ["LabelFreeSearch"]
 # Fitted attributes of the best estimator that the search has too.
 HANDED_ON = (
     "alignment_",
+    "best_view_",
     "feature_names_in_",
     "labels_",
     "n_features_in_",
