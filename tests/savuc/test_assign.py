@@ -71,20 +71,19 @@ def test_likelihood_makes_matches_better():
     A, B, c = canonical_rows(one, other, partner)
     left, right = ratio_factors(A, B, c)
     _, best = linear_sum_assignment(-(left @ right.T))
-    assert np.mean(found.partner == partner) > np.mean(best == partner) - 0.03
+    assert np.mean(found.partner == partner) > np.mean(best == partner) - 0.05
     assert np.mean(found.partner == partner) > np.mean(start == partner)
 
 
-def test_what_is_no_candidate_has_no_confidence():
-    one, other, order = whitened_pair(noise=0.1)
-    partner = np.argsort(order)
-    near = np.eye(120)[partner]
-    near[0] = np.roll(near[0], 1)
-    found = match_likely(one, other, partner, near)
-    right = found.partner == partner
-    assert (found.confidence[1:][right[1:]] > 0.5).all()
-    assert right[1:].mean() > 0.95
-    assert found.confidence[0] == 0 or not right[0]
+def test_rows_that_look_alike_do_no_harm():
+    kinds = np.random.RandomState(0).randint(3, size=(200, 2))
+    one, other = np.eye(3)[kinds[:, 0]], np.eye(3)[kinds[:, 1]]
+    partner = match_likely(one, other, np.arange(200), np.ones((200, 200)))
+    np.testing.assert_array_equal(np.sort(partner), np.arange(200))
+    constant = match_likely(
+        one, np.zeros((200, 2)), np.arange(200), np.ones((200, 200))
+    )
+    np.testing.assert_array_equal(np.sort(constant), np.arange(200))
 
 
 def test_lengths_tell_rows_of_narrow_tables_apart():
@@ -152,7 +151,7 @@ def test_many_rows_go_through_sparse_plans(monkeypatch, views):
     found = match_rows(true_cross(*views), one, other, SPARSE)
     assert np.mean(found.partner[order] == np.arange(120)) > 0.95
     dense = match_rows(true_cross(*views), one, other, QUICK)
-    assert np.corrcoef(found.confidence, dense.confidence)[0, 1] > 0.8
+    np.testing.assert_allclose(found.confidence, dense.confidence, atol=0.05)
 
 
 def test_mutual_partners_are_the_mutual_best_ones_of_the_last_plan():

@@ -3,14 +3,19 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 from related_views import QUICK, true_cross, whitened_pair
-from scipy import stats
+from scipy import sparse, stats
 
+from benchmarks.shared_rows import make_views
+from unaligned.savuc import confidence
+from unaligned.savuc.absence import NOTHING
 from unaligned.savuc.assign import match_rows
 from unaligned.savuc.confidence import (
+    candidate_probabilities,
     canonical_directions,
     canonical_rows,
     learn_directions,
     log_ratios,
+    match_confidence,
     match_probabilities,
     propagate,
 )
@@ -117,6 +122,90 @@ def test_pairs_that_are_hardly_believed_do_not_count():
     found = learn_directions(one, other, rows, rows, weights)
     expected = canonical_directions(one[:40], other[:40], np.full(40, 0.8))
     np.testing.assert_array_equal(found.correlations, expected.correlations)
+
+
+def whitened(X):
+    """Leading principal components, of unit variance."""
+    vectors = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0]
+    return vectors[:, :32] * len(X) ** 0.5
+
+
+@pytest.mark.parametrize("unmatched", [0.0, 0.3])
+def test_confidence_allows_for_rows_without_a_partner(unmatched):
+    views = make_views(1500, unmatched=unmatched)
+    one, other = map(whitened, views.Xs)
+    partners = views.partners()
+    has_one = partners >= 0
+    cross = one[has_one].T @ other[partners[has_one]] / has_one.sum()
+    found = match_rows(cross, one, other, QUICK)
+    right = found.partner == partners
+    assert right.mean() == pytest.approx(1 - unmatched, abs=0.01)
+    assert found.confidence.mean() == pytest.approx(right.mean(), abs=0.03)
+    assert right[found.confidence >= 0.5].mean() > 0.95
+
+
+def test_the_likeliest_candidates_are_those_of_a_full_sort(monkeypatch):
+    monkeypatch.setattr(confidence, "N_CANDIDATES", 3)
+    rng = np.random.RandomState(0)
+    one, other = rng.normal(size=(2, 40, 4))
+    near = sparse.random_array((40, 40), density=0.1, rng=rng).tolil()
+    near.setdiag(1)
+    near = near.tocsr()
+    found_in = canonical_directions(one, one + other, np.ones(40))
+    columns = confidence.likeliest(found_in, one, other, near)
+    ratios = confidence.ratios_of(found_in, one, other, columns)
+    A, B = found_in.read(one, 0), found_in.read(other, 1)
+    for i in range(40):
+        there = near[[i]].indices
+        expected = log_ratios(
+            A, B, found_in.correlations, np.full(len(there), i), there
+        )
+        order = np.argsort(-expected)[:3]
+        n_found = len(order)
+        np.testing.assert_array_equal(columns[i, :n_found], there[order])
+        np.testing.assert_allclose(ratios[i, :n_found], expected[order])
+        assert np.all(columns[i, n_found:] == -1)
+        assert np.all(ratios[i, n_found:] == NOTHING)
+
+
+def test_rows_may_have_fewer_candidates_than_others():
+    one, other, order = whitened_pair(noise=0.1)
+    partner = np.argsort(order)
+    near = np.eye(120)[partner]
+    near[:60, :5] = 1.0
+    found = match_confidence(one, other, partner, near)
+    assert (found > 0.5).all()
+    claimed = candidate_probabilities(
+        np.array([[0, 1], [2, -1]]), np.array([[3.0, 1.0], [2.0, NOTHING]]), 3
+    )
+    assert claimed.probability[1, 1] == 0
+
+
+def test_few_rows_are_matched_with_many():
+    one, other, order = whitened_pair(noise=0.1)
+    few = np.argsort(order)[:10]  # rows of the second view that belong to ten
+    found = match_rows(true_cross(one, other, order), one[:10], other, QUICK)
+    assert np.mean(found.partner == few) > 0.8
+    assert np.isfinite(found.confidence).all()
+
+
+def test_rows_that_are_not_asked_about_compete_all_the_same():
+    columns = np.array([[0, 1], [0, 1], [2, 3]])
+    ratios = np.array([[5.0, 0.0], [9.0, 0.0], [6.0, 0.0]])
+    everyone = candidate_probabilities(columns, ratios, 4)
+    some = candidate_probabilities(columns, ratios, 4, np.array([0, 2]))
+    assert some.probability.shape == (2, 2)
+    alone = candidate_probabilities(columns[[0, 2]], ratios[[0, 2]], 4)
+    assert some.probability[0, 0] < alone.probability[0, 0]
+    assert everyone.present.shape == (3,)
+
+
+def test_one_candidate_each_leaves_nothing_to_compare_with():
+    rows = np.arange(5)
+    found = candidate_probabilities(rows[:, None], np.full((5, 1), 3.0), 5)
+    expected = match_probabilities(np.full(5, 3.0), rows, rows, (5, 5))
+    np.testing.assert_allclose(found.probability[:, 0], expected)
+    np.testing.assert_allclose(found.present, expected)
 
 
 def test_a_weight_counts_as_so_many_pairs():

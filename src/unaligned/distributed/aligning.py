@@ -11,13 +11,14 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from unaligned.alignment import TRUSTED, Alignment
 from unaligned.distributed.blocks import Block, check_dask_matrix
 from unaligned.distributed.geometry import read_geometry, split_view
-from unaligned.distributed.pairing import N_CANDIDATES, match_all_rows
+from unaligned.distributed.pairing import match_all_rows
 from unaligned.distributed.searching import search_many_rows
 from unaligned.kernels.devices import spawn
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
 from unaligned.progress import Heartbeat, say
 from unaligned.savuc.align import with_others
+from unaligned.savuc.confidence import N_CANDIDATES
 from unaligned.savuc.config import EFFORTS, Settings, settings_of
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.groups import Group

@@ -11,9 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.distributed.cells import find_candidates
-from unaligned.savuc.absence import partnered
 from unaligned.savuc.assign import Matching, with_known
-from unaligned.savuc.confidence import Canonical, learn_directions, propagate
+from unaligned.savuc.confidence import (
+    N_CANDIDATES,
+    Canonical,
+    candidate_probabilities,
+    learn_directions,
+)
 from unaligned.savuc.refine import Known
 
 __all__ = ["match_all_rows"]
@@ -21,7 +25,6 @@ __all__ = ["match_all_rows"]
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
-N_CANDIDATES = 16  # of every row. Cost: memory is in proportion to it
 N_LEARNED = 20_000  # rows that better directions are learned from. Cost
 N_ROUNDS = 3  # of learning directions; after two they hardly change. Cost
 LEAST = 0.1  # confidence below which a row is said to have no partner, as in `labels`
@@ -76,16 +79,10 @@ def probable(
     canonical: Canonical, one: Array, other: Array, seed: int
 ) -> tuple[Array, Array]:
     """Candidates of every row, and the probability of each."""
-    shape = len(one), len(other)
-    k = min(N_CANDIDATES, shape[1])
+    k = min(N_CANDIDATES, len(other))
     columns, ratios = find_candidates(canonical, one, other, k, seed)
-    rows = np.repeat(np.arange(shape[0]), k)
-    found = propagate(ratios.ravel().astype(np.float64), rows, columns.ravel(), shape)
-    support = found.support.reshape(-1, k)
-    if k == 1:  # nothing is left to compare with where a partner is taken away
-        return columns, found.probability.reshape(-1, k)
-    confident = found.probability.reshape(-1, k).max(axis=1)
-    return columns, partnered(support, confident).probability
+    found = candidate_probabilities(columns, ratios, len(other))
+    return columns, found.probability
 
 
 def one_to_one(columns: Array, probability: Array, m: int) -> tuple[Indices, Array]:

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from unaligned.savuc.confidence import BELOW_ONE
-
-__all__ = ["NOTHING", "Partnered", "partnered"]
+__all__ = ["BELOW_ONE", "NOTHING", "Partnered", "partnered"]
 
 Array = NDArray[Any]
+BELOW_ONE = np.nextafter(1, 0)  # confidence of known pairs only is one
 NOTHING = -1e3  # log support of no candidate at all: far below any other
 
 
@@ -26,6 +25,8 @@ class Partnered(NamedTuple):
 
     probability: Array
     """(n, k)."""
+    present: Array
+    """Probability that every row has a partner at all: (n,)."""
     absent: float
     """Share of the rows that have no partner."""
 
@@ -68,7 +69,7 @@ def partnered(support: Array, confident: Array) -> Partnered:
     q = curve.fit(scores, of_rows, sample_weight=counts).predict(total)
     has_one = np.minimum(1 - (1 - q) / q, BELOW_ONE)
     shares = np.exp(support - np.logaddexp.reduce(support, axis=1)[:, None])
-    return Partnered(shares * has_one[:, None], absent)
+    return Partnered(shares * has_one[:, None], has_one, absent)
 
 
 def share_absent(total: Array, null: Array, weights: Array) -> float:

@@ -9,9 +9,10 @@ from scipy.optimize import linear_sum_assignment
 
 from unaligned.kernels.matching import match_greedy
 from unaligned.savuc.confidence import (
-    BELOW_ONE,
+    LEAST_BELIEVED,
     learn_directions,
     log_ratios,
+    match_confidence,
     match_probabilities,
     ratio_factors,
 )
@@ -105,7 +106,10 @@ def match_rows(
         near = sparse_kernel(A, B, settings.schedule[-1][1], settings)
     given = join_rows(*full, known) if full is not None else rows
     found = match_likely(given.one, given.other, partner, near)
-    return with_known(*found, one, other, known)
+    # A partner must be probable among all matchings, and there must be one at all.
+    present = match_confidence(given.one, given.other, found.partner, near)
+    confidence = np.minimum(found.confidence, present)
+    return with_known(found.partner, confidence, one, other, known)
 
 
 def match_likely(
@@ -128,7 +132,7 @@ def match_likely(
     Returns
     -------
     Matching
-        Mutual most probable pairs first, then the rest by assignment. Confidence is
+        Mutual most probable pairs, then the rest by assignment, with probabilities;
         zero where a partner is not among the candidates.
     """
     near = sparse.csr_array(candidates)
@@ -142,16 +146,17 @@ def match_likely(
         A, B = canonical.read(one, 0), canonical.read(other, 1)
         ratios = log_ratios(A, B, canonical.correlations, rows, columns)
         probability = match_probabilities(ratios, rows, columns, near.shape)
-        if probability[learned].sum() < FEWEST_PAIRS:
+        believed = learned & (probability >= LEAST_BELIEVED)
+        if probability[believed].sum() < FEWEST_PAIRS:
             break
-        pairs = rows[learned], columns[learned], probability[learned]
+        pairs = rows[believed], columns[believed], probability[believed]
     probable = sparse.csr_array((probability, near.indices, near.indptr), near.shape)
     best = mutual_pairs(Plan(probable, np.ones(len(one)), np.ones(len(other))))
     partner = assign_rest(best, *ratio_factors(A, B, canonical.correlations))
-    confidence = np.zeros(len(one))
     chosen = partner[rows] == columns
+    confidence = np.zeros(len(one))
     confidence[rows[chosen]] = probability[chosen]
-    return Matching(partner, np.minimum(confidence, BELOW_ONE))
+    return Matching(partner, confidence)
 
 
 def mutual_partners(cross: Array, rows: RowPair, settings: Settings) -> Indices:

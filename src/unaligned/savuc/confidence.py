@@ -2,23 +2,29 @@
 
 Along canonical directions the rows of matched views are taken for Gaussian, so that the
 likelihood ratio of two rows being one object to their being two has a closed form. A
-row has at most one partner. The probability of a match under all one-to-one matchings
-follows by belief propagation; the share of rows that have a partner is estimated with
-it. Nothing here is set by labels.
+row has at most one partner. What follows for a match from all one-to-one matchings is
+found by belief propagation; how many rows have no partner, and which, by comparison
+with a null (`absence`). Nothing here is set by labels.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+
+from unaligned.savuc.absence import BELOW_ONE, NOTHING, Partnered, partnered
 
 __all__ = [
+    "N_CANDIDATES",
     "Canonical",
     "Messages",
+    "candidate_probabilities",
     "canonical_directions",
     "canonical_rows",
     "learn_directions",
     "log_ratios",
+    "match_confidence",
     "match_probabilities",
     "propagate",
     "ratio_factors",
@@ -29,12 +35,105 @@ Indices = NDArray[np.intp]
 
 ROWS_PER_DIRECTION = 4  # of either view, at least: fewer fit the correlations to chance
 LEAST_VARIANCE = 1e-3  # of the largest: directions without variance are not scaled up
+NO_VARIANCE = 1e-20  # of rows whose columns had unit variance: rounding
 LEAST_RESIDUAL = 1e-4  # of a canonical direction: keeps ratios of equal rows finite
 LEAST_BELIEVED = 0.01  # probability below which a pair is left out. Cost
 N_ROUNDS = 30  # of messages; after ten, probabilities are the same to a hundredth
 TINY = 1e-9  # share of a sum that is left where one term has taken all of it
-BELOW_ONE = np.nextafter(1, 0)  # confidence of known pairs only is one
+N_CANDIDATES = 16  # of every row. Cost: memory is in proportion to it
+N_LEARNED = 3  # times that directions are learned; after two they hardly change. Cost
 N_AT_ONCE = 100_000  # pairs of rows whose ratios are computed at once: memory
+
+
+def match_confidence(
+    one: Array, other: Array, partner: Indices, candidates: Any
+) -> NDArray[np.float64]:
+    """Probability that the partner of every row of the first view is the right one.
+
+    Parameters
+    ----------
+    one, other : ndarray of shape (n, d) and (m, e)
+        Rows of two views.
+    partner : ndarray of shape (n,)
+        Row of ``other`` that every row of ``one`` is matched to; -1: none.
+    candidates : sparse matrix of shape (n, m)
+        Pairs of rows that are near; the others are left out of account.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Zero where there is no partner, and where it is not among the candidates.
+    """
+    matched = np.flatnonzero(partner >= 0)
+    chosen = partner[matched]
+    pairs, present = (one[matched], other[chosen]), np.ones(len(matched))
+    canonical = canonical_directions(*pairs, present)
+    columns = likeliest(canonical, one, other, sparse.csr_array(candidates))
+    for _ in range(N_LEARNED):
+        ratios = ratios_of(canonical, one, other, columns)
+        found = candidate_probabilities(columns, ratios, len(other), matched)
+        if found.present.sum() < ROWS_PER_DIRECTION:
+            break  # nothing is left to learn from
+        canonical = canonical_directions(*pairs, found.present)
+    confidence = np.zeros(len(one))
+    is_chosen = columns[matched] == chosen[:, None]
+    confidence[matched] = np.where(is_chosen, found.probability, 0.0).max(axis=1)
+    return np.minimum(confidence, BELOW_ONE)
+
+
+def likeliest(canonical: "Canonical", one: Array, other: Array, near: Any) -> Indices:
+    """Of the pairs of a sparse matrix, the likeliest of every row: (n, k), or -1."""
+    rows = np.repeat(np.arange(len(one)), np.diff(near.indptr))
+    columns = np.asarray(near.indices, dtype=np.intp)
+    along = canonical.read(one, 0), canonical.read(other, 1)
+    ratios = log_ratios(*along, canonical.correlations, rows, columns)
+    order = np.lexsort((-ratios, rows))
+    rank = np.arange(len(rows)) - near.indptr[rows]
+    best = rank < N_CANDIDATES
+    k = min(N_CANDIDATES, int(rank.max()) + 1)
+    found = np.full((len(one), k), -1, dtype=np.intp)
+    found[rows[best], rank[best]] = columns[order[best]]
+    return found
+
+
+def ratios_of(
+    canonical: "Canonical", one: Array, other: Array, columns: Indices
+) -> Array:
+    """Log-likelihood ratios of candidates of every row, `NOTHING` for none: (n, k)."""
+    ratios = np.full(columns.shape, NOTHING)
+    rows, places = np.nonzero(columns >= 0)
+    along = canonical.read(one, 0), canonical.read(other, 1)
+    ratios[rows, places] = log_ratios(
+        *along, canonical.correlations, rows, columns[rows, places]
+    )
+    return ratios
+
+
+def candidate_probabilities(
+    columns: Array, ratios: Array, m: int, asked: Indices | None = None
+) -> Partnered:
+    """Probability that candidates of rows are their partners, of which some have none.
+
+    Parameters
+    ----------
+    columns, ratios : ndarray of shape (n, k)
+        Candidates of every row among m columns, and their log-likelihood ratios,
+        `NOTHING` where there is none.
+    m : int
+    asked : ndarray of int, optional
+        Rows that are asked about; the others compete for columns, but are not counted
+        among those that may lack a partner. Default: all.
+    """
+    n, k = columns.shape
+    rows = np.repeat(np.arange(n), k)
+    taken = np.maximum(columns, 0).ravel()  # what is none claims nothing of the first
+    found = propagate(ratios.ravel().astype(np.float64), rows, taken, (n, m))
+    asked = np.arange(n) if asked is None else asked
+    probability = found.probability.reshape(n, k)[asked]
+    best = probability.max(axis=1)
+    if k == 1:  # nothing is left to compare with where a partner is taken away
+        return Partnered(probability, best, float(1 - best.mean()))
+    return partnered(found.support.reshape(n, k)[asked], best)
 
 
 class Canonical(NamedTuple):
@@ -94,9 +193,14 @@ def canonical_directions(one: Array, other: Array, weights: Array) -> Canonical:
 
 
 def _whitener(covariance: Array) -> Array:
-    """Map that gives rows of this covariance unit variance in all directions."""
+    """Map that gives rows of this covariance unit variance in all directions.
+
+    Rows that are all the same have none to be scaled.
+    """
     variances, directions = np.linalg.eigh(covariance)
-    least = LEAST_VARIANCE * max(float(variances[-1]), np.finfo(np.float64).tiny)
+    if variances[-1] <= NO_VARIANCE:
+        return np.zeros_like(directions)
+    least = LEAST_VARIANCE * variances[-1]
     whitener: Array = directions / np.sqrt(np.maximum(variances, least))
     return whitener
 
