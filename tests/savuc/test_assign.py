@@ -78,12 +78,11 @@ def test_likelihood_makes_matches_better():
 def test_rows_that_look_alike_do_no_harm():
     kinds = np.random.RandomState(0).randint(3, size=(200, 2))
     one, other = np.eye(3)[kinds[:, 0]], np.eye(3)[kinds[:, 1]]
-    partner = match_likely(one, other, np.arange(200), np.ones((200, 200)))
-    np.testing.assert_array_equal(np.sort(partner), np.arange(200))
-    constant = match_likely(
-        one, np.zeros((200, 2)), np.arange(200), np.ones((200, 200))
-    )
-    np.testing.assert_array_equal(np.sort(constant), np.arange(200))
+    start, all_pairs = np.arange(200), np.ones((200, 200))
+    for view in (other, np.zeros((200, 2))):
+        found = match_likely(one, view, start, all_pairs)
+        np.testing.assert_array_equal(np.sort(found.partner), start)
+        assert ((found.confidence >= 0) & (found.confidence <= 1)).all()
 
 
 def test_lengths_tell_rows_of_narrow_tables_apart():
