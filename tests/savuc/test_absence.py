@@ -62,3 +62,10 @@ def test_the_share_is_a_count_of_those_who_find_little():
     # Half of the null is at 4 or below, and three of ten rows.
     found = share_absent(total, null, np.full(10, 0.1))
     assert found == pytest.approx(3 / 10 / 0.5)
+
+
+def test_where_no_row_is_believed_to_have_a_partner_none_has():
+    found = partnered(np.zeros((50, 4)), np.full(50, 1e-15))
+    assert found.absent == 1
+    assert (found.probability == 0).all()
+    assert (found.present == 0).all()

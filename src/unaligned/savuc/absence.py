@@ -53,6 +53,8 @@ def partnered(support: Array, confident: Array) -> Partnered:
     >>> round(found.absent, 1), found.probability[:3000, 0].mean().round(2)
     (0.2, np.float64(0.99))
     """
+    if confident.sum() < 1:  # no row is believed to have a partner: there is no null
+        return Partnered(np.zeros(support.shape), np.zeros(len(support)), 1.0)
     support = np.maximum(support, NOTHING)
     ranked = np.sort(support, axis=1)
     # Of as many candidates either way: all but the last, and all but the best.
