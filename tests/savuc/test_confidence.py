@@ -192,12 +192,12 @@ def test_few_rows_are_matched_with_many():
 def test_rows_that_are_not_asked_about_compete_all_the_same():
     columns = np.array([[0, 1], [0, 1], [2, 3]])
     ratios = np.array([[5.0, 0.0], [9.0, 0.0], [6.0, 0.0]])
-    everyone = candidate_probabilities(columns, ratios, 4)
+    all_rows = candidate_probabilities(columns, ratios, 4)
     some = candidate_probabilities(columns, ratios, 4, np.array([0, 2]))
     assert some.probability.shape == (2, 2)
     alone = candidate_probabilities(columns[[0, 2]], ratios[[0, 2]], 4)
     assert some.probability[0, 0] < alone.probability[0, 0]
-    assert everyone.present.shape == (3,)
+    assert all_rows.present.shape == (3,)
 
 
 def test_one_candidate_each_leaves_nothing_to_compare_with():

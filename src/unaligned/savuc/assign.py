@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from unaligned.kernels.matching import match_greedy
 from unaligned.savuc.confidence import (
     LEAST_BELIEVED,
+    ROWS_PER_DIRECTION,
     learn_directions,
     log_ratios,
     match_confidence,
@@ -73,7 +74,7 @@ def match_rows(
     """Match all rows of two whitened views one to one, as far as both have rows.
 
     Sinkhorn's plan finds near pairs and a first matching; the likelihood of pairs then
-    decides between them. Confidence is the probability that a match is right, if the
+    decides between them, where there are enough to learn it from. Confidence is the probability that a match is right, if the
     views belong together.
 
     Parameters
@@ -105,7 +106,10 @@ def match_rows(
     if not sparse.issparse(near):
         near = sparse_kernel(A, B, settings.schedule[-1][1], settings)
     given = join_rows(*full, known) if full is not None else rows
-    found = match_likely(given.one, given.other, partner, near)
+    found = Matching(partner, np.ones(len(partner)))
+    n_directions = max(given.one.shape[1], given.other.shape[1])
+    if len(matched) >= ROWS_PER_DIRECTION * n_directions:
+        found = match_likely(given.one, given.other, partner, near)
     # A partner must be probable among all matchings, and there must be one at all.
     present = match_confidence(given.one, given.other, found.partner, near)
     confidence = np.minimum(found.confidence, present)
