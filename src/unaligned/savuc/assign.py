@@ -74,8 +74,8 @@ def match_rows(
     """Match all rows of two whitened views one to one, as far as both have rows.
 
     Sinkhorn's plan finds near pairs and a first matching; the likelihood of pairs then
-    decides between them, where there are enough to learn it from. Confidence is the probability that a match is right, if the
-    views belong together.
+    decides between them, where there are enough to learn it from. Confidence is the
+    probability that a match is right, if the views belong together.
 
     Parameters
     ----------
