@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import confidence, savuc, trust, trust_page
+from benchmarks import classes, confidence, savuc, trust, trust_page
 from benchmarks.split import CHECKING, DEVELOPMENT
 from unaligned.json_lines import read_records
 
@@ -276,6 +276,7 @@ def page(study=savuc.RESULTS, of_trust=trust.RESULTS, of_confidence=confidence.R
         "realigned": filled(realigned_table(nothing, names)),
         "known": filled(known_table(known, names)),
         **trust_parts(trust_page.distinct(read_records(of_trust))),
+        "classes": "\n".join(classes.table([*read_records(classes.RESULTS)])),
         "confidence": filled(
             *confidence.reliability_table([*read_records(of_confidence)])
         ),
