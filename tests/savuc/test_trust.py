@@ -67,7 +67,7 @@ def test_a_wrong_matching_has_none_however_refined(maps, seed):
     assert (partner >= 0).sum() > 60
     wrong = held_out_evidence(one, other, partner, QUICK, rng)
     right = held_out_evidence(*maps, np.arange(300), QUICK, rng)
-    assert wrong.lower < 0.05
+    assert wrong.lower < 0.1  # less what its rivals have
     assert wrong.mean < right.mean / 2
 
 
