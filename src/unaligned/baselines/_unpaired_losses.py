@@ -64,7 +64,7 @@ def semantic_loss(assigned: list[Tensor], gamma: float) -> Tensor:
     """
     by_view = [C.mean(dim=0) for C in assigned]
     n_views = len(assigned)
-    total = entropy(sum(by_view) / n_views)
+    total = entropy(sum(by_view[1:], start=by_view[0]) / n_views)
     within = sum(map(entropy, by_view)) / n_views
     of_rows = sum(entropy(C).mean() for C in assigned) / n_views
     return (total - within) - gamma * (total - of_rows)
@@ -79,11 +79,9 @@ def mutual_neighbors(S: Tensor, k: int, *, same_rows: bool) -> Tensor:
         S = S.clone().fill_diagonal_(-np.inf)
     most = [min(k, S.shape[axis] - same_rows) for axis in (1, 0)]
     if min(most) < 1:
-        return S.new_zeros(S.shape, dtype=bool)
+        return S.new_zeros(S.shape).bool()
     of_rows, of_columns = (
-        S.new_zeros(S.shape, dtype=bool).scatter_(
-            axis, S.topk(n, dim=axis).indices, True
-        )
+        S.new_zeros(S.shape).bool().scatter_(axis, S.topk(n, dim=axis).indices, True)
         for axis, n in zip((1, 0), most, strict=True)
     )
     return of_rows & of_columns

@@ -228,7 +228,7 @@ class CPMN(UnpairedTrainedClusterer):
     def _graph_losses(self, latents: list[Any]) -> Any:
         """λ times the losses of the graphs within views and across them."""
         k, tau = self.n_neighbors, self.temperature
-        total = 0.0
+        total: Any = 0.0
         for i, H in enumerate(latents):
             for j, other in enumerate(latents):
                 S = cosines(H, other)
@@ -238,7 +238,7 @@ class CPMN(UnpairedTrainedClusterer):
 
     def _prototype_losses(self, latents: list[Any], prototypes: list[Any]) -> Any:
         """Sharpening of clusters, and γ times the losses of the prototypes."""
-        total = 0.0
+        total: Any = 0.0
         assigned = []
         for H, C in zip(latents, prototypes, strict=True):
             q = student_clusters(unit(H), C)
