@@ -58,7 +58,11 @@ def check_parts(alignment: "Alignment") -> None:
                 f"{name} has {len(given[name])} entries, but there are {n_views} "
                 "views. Give one per view."
             )
+    if alignment.row_ids and not alignment.n_rows:
+        raise ValueError("row_ids is given without n_rows. Give both, one per view.")
     for ids, n in zip(alignment.row_ids, alignment.n_rows, strict=False):
+        if ids is not None and not isinstance(ids, list | tuple):
+            raise ValueError(f"row_ids has {ids!r}. Give a list of names, or None.")
         if ids is not None and len(ids) != n:
             raise ValueError(
                 f"row_ids names {len(ids)} rows of a view that has {n}. Give one name "
