@@ -82,7 +82,7 @@ def test_rows_without_a_partner_have_missing_values_and_ids_are_the_users(alignm
     with pytest.raises(ValueError, match="row_ids is given without n_rows"):
         alignment.with_rows([], [None, None, ["p", "q"]])
     with pytest.raises(ValueError, match="row_ids has 5"):
-        alignment.with_rows([4, 3, 2], [None, None, 5])
+        replace(alignment, n_rows=[4, 3, 2], row_ids=[None, None, 5])
     with pytest.raises(ValueError, match="row_ids names 3 rows of a view that has 2"):
         alignment.with_rows([4, 3, 2], [None, None, ["p", "q", "r"]])
     with pytest.raises(ValueError, match="n_rows has 1 entries"):
