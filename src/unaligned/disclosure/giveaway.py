@@ -63,20 +63,17 @@ def find_giveaway(
     fitted = fit_ridge(X, Y, np.maximum(weights[chosen], TINY))
     scale = np.sqrt(np.maximum(fitted.variance, TINY))
     expected, there = fitted.left_out / scale, Y / scale
-    # Squared distances, up to what is the same for all entries of a line.
-    far = np.sum(there**2, axis=1) - 2 * expected @ there.T
-    own = np.arange(len(Y))
-    without = np.zeros(Y.shape[1])
+    hits, without = 0, np.zeros(Y.shape[1])
     for start in range(0, len(Y), N_BLOCK):
-        block = own[start : start + N_BLOCK]
+        own = np.arange(start, min(start + N_BLOCK, len(Y)))
+        # Squared distances, up to what is the same for all rows of a line.
+        far = np.sum(there**2, axis=1) - 2 * expected[own] @ there.T
+        hits += np.sum(far.argmin(axis=1) == own)
         for column in range(Y.shape[1]):
-            part = there[:, column] - 2 * expected[block, column, None]
-            rest = far[block] - there[:, column] * part
-            without[column] += np.sum(rest.argmin(axis=1) == block)
+            part = there[:, column] - 2 * expected[own, column, None]
+            rest = far - there[:, column] * part
+            without[column] += np.sum(rest.argmin(axis=1) == own)
     explained = 1 - fitted.variance / np.maximum(fitted.total, TINY)
     return Giveaway(
-        float(np.mean(far.argmin(axis=1) == own)),
-        np.maximum(explained, 0),
-        without / len(Y),
-        len(Y),
+        float(hits / len(Y)), np.maximum(explained, 0), without / len(Y), len(Y)
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.distributed.cells import find_candidates
-from unaligned.savuc.assign import Matching, with_known
+from unaligned.savuc.assign import N_LEARNED, Matching, with_known
 from unaligned.savuc.confidence import (
     N_CANDIDATES,
     Canonical,
@@ -25,7 +25,6 @@ __all__ = ["match_all_rows"]
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
-N_LEARNED = 20_000  # rows that better directions are learned from. Cost
 N_ROUNDS = 3  # of learning directions; after two they hardly change. Cost
 LEAST = 0.1  # confidence below which a row is said to have no partner, as in `labels`
 

@@ -31,7 +31,16 @@ from unaligned.savuc.refine import (
 )
 from unaligned.savuc.starts import SearchView
 
-__all__ = ["Matching", "match_likely", "match_rows", "match_views", "mutual_partners"]
+__all__ = [
+    "N_LEARNED",
+    "Matching",
+    "match_free",
+    "match_likely",
+    "match_rows",
+    "match_views",
+    "mutual_partners",
+    "with_known",
+]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -93,6 +102,21 @@ def match_rows(
     if not (len(rows.one) and len(rows.other)):
         unmatched = np.full(len(rows.one), -1, dtype=np.intp)
         return with_known(unmatched, np.zeros(len(unmatched)), one, other, known)
+    given = join_rows(*full, known) if full is not None else rows
+    found, near = match_free(cross, rows, given, settings)
+    # A partner must be probable among all matchings, and there must be one at all.
+    present = match_confidence(given.one, given.other, found.partner, near)
+    confidence = np.minimum(found.confidence, present)
+    return with_known(found.partner, confidence, one, other, known)
+
+
+def match_free(
+    cross: Array, rows: RowPair, full: RowPair, settings: Settings
+) -> tuple[Matching, Any]:
+    """Match free rows, with their probability among matchings; also give near pairs.
+
+    ``full`` has the same rows before they were scaled to unit length.
+    """
     if max(len(rows.one), len(rows.other)) > settings.n_dense:
         # The directions come from a sample; all rows give better ones.
         cross = cycle(cross, rows, settings, 2 * settings.schedule[-1:])
@@ -105,15 +129,10 @@ def match_rows(
     near = plan.kernel
     if not sparse.issparse(near):
         near = sparse_kernel(A, B, settings.schedule[-1][1], settings)
-    given = join_rows(*full, known) if full is not None else rows
-    found = Matching(partner, np.ones(len(partner)))
-    n_directions = max(given.one.shape[1], given.other.shape[1])
-    if len(matched) >= ROWS_PER_DIRECTION * n_directions:
-        found = match_likely(given.one, given.other, partner, near)
-    # A partner must be probable among all matchings, and there must be one at all.
-    present = match_confidence(given.one, given.other, found.partner, near)
-    confidence = np.minimum(found.confidence, present)
-    return with_known(found.partner, confidence, one, other, known)
+    n_directions = max(full.one.shape[1], full.other.shape[1])
+    if len(matched) < ROWS_PER_DIRECTION * n_directions:
+        return Matching(partner, np.ones(len(partner))), near
+    return match_likely(full.one, full.other, partner, near), near
 
 
 def match_likely(

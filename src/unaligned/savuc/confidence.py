@@ -41,7 +41,7 @@ LEAST_BELIEVED = 0.01  # probability below which a pair is left out. Cost
 N_ROUNDS = 30  # of messages; after ten, probabilities are the same to a hundredth
 TINY = 1e-9  # share of a sum that is left where one term has taken all of it
 N_CANDIDATES = 16  # of every row. Cost: memory is in proportion to it
-N_LEARNED = 3  # times that directions are learned; after two they hardly change. Cost
+N_RELEARNED = 3  # times that directions are learned; after two they hardly change. Cost
 N_AT_ONCE = 100_000  # pairs of rows whose ratios are computed at once: memory
 
 
@@ -69,7 +69,7 @@ def match_confidence(
     pairs, present = (one[matched], other[chosen]), np.ones(len(matched))
     canonical = canonical_directions(*pairs, present)
     columns = likeliest(canonical, one, other, sparse.csr_array(candidates))
-    for _ in range(N_LEARNED):
+    for _ in range(N_RELEARNED):
         ratios = ratios_of(canonical, one, other, columns)
         found = candidate_probabilities(columns, ratios, len(other), matched)
         if found.present.sum() < ROWS_PER_DIRECTION:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.kernels.neighbors import top_products
-from unaligned.savuc.assign import match_views, mutual_partners
+from unaligned.savuc.assign import match_free, mutual_partners, with_known
 from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
     Known,
@@ -162,8 +162,11 @@ class PairSearch:
         A cycle sees directions alone, and may end with one of few directions wrong.
         """
         one, other = self.whitened
+        first, second = self.views
+        full = join_rows(first.full_rows(), second.full_rows(), self.known)
         for _ in range(N_REMATCHED):
-            found = match_views(cross, *self.views, self.settings, self.known)
+            free, _ = match_free(cross, self.all_rows, full, self.settings)
+            found = with_known(*free, one, other, self.known)
             matched = np.flatnonzero(found.partner >= 0)
             pairs = one[matched], other[found.partner[matched]]
             cross = pairs[0].T @ pairs[1] / len(matched)
