@@ -8,6 +8,8 @@ parts named.
 import argparse
 import time
 import traceback
+from functools import partial
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -27,7 +29,7 @@ from benchmarks.sizes import SIZES, growing, make_views
 from unaligned import PAVuC
 from unaligned.kernels.devices import Cores, Torch, on_host
 from unaligned.kernels.matching import match_greedy
-from unaligned.pavuc import iteration
+from unaligned.pavuc import estimator, iteration
 
 
 @part
@@ -67,6 +69,54 @@ def fits(names=tuple(SIZES)):
                 for G in model.anchor_graphs_
             ],
         )
+
+
+@part
+def recorded(iterations=20):
+    """Compare iterations that are recorded with those that Python launches."""
+    for name, size in SIZES.items():
+        Xs = make_views(size)
+        reached, spent = [], []
+        for record in (False, True):
+            posed, state = begin(Xs, size, Torch(record=record))
+            state = iterate(posed, state, 5)  # a template is recorded the second time
+            synchronise()
+            start = time.perf_counter()
+            state = iterate(posed, state, iterations)
+            synchronise()
+            spent.append(1000 * (time.perf_counter() - start) / iterations)
+            reached.append(state)
+            fit = whole_fit(Xs, size, record)
+            tell(part="recorded", size=name, record=record, fit_seconds=fit)
+        plain, replayed = reached
+        tell(
+            part="recorded",
+            size=name,
+            milliseconds_per_iteration=[round(one, 2) for one in spent],
+            same_template=plain.template == replayed.template,
+            objective_gap=abs(plain.objective / replayed.objective - 1),
+            largest_graph_gap=max(
+                float((G - H).abs().max())
+                for G, H in zip(plain.graphs, replayed.graphs, strict=True)
+            ),
+            rows_matched_otherwise=sum(
+                int((p != q).sum())
+                for p, q in zip(plain.permutations, replayed.permutations, strict=True)
+            ),
+        )
+
+
+def whole_fit(Xs, size, record):
+    """Seconds of two fits of 60 iterations, k-means included."""
+    parameters = {"n_anchors": size.m, "tol": 0, "random_state": 0, "device": "cuda"}
+    model = PAVuC(size.k, max_iter=60, **parameters)
+    times = []
+    with patch.object(estimator, "Torch", partial(Torch, record=record)):
+        for _ in range(2):
+            start = time.perf_counter()
+            fit_quietly(model, Xs)
+            times.append(round(time.perf_counter() - start, 2))
+    return times
 
 
 @part

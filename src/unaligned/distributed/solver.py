@@ -117,13 +117,15 @@ def iterate(problem: Problem, state: State) -> None:
     vars(state).update(vars(draft))  # so that a pass interrupted leaves no trace
     gain_lost = match_views(problem, state)
     errors = view_errors(state.residuals)
-    state.objective = objective(
-        strengths,
-        errors,
-        state.graphs,
-        state.permutations,
-        state.template,
-        problem.pull,
+    state.objective = float(
+        objective(
+            strengths,
+            errors,
+            state.graphs,
+            state.permutations,
+            state.template,
+            problem.pull,
+        )
     )
     state.losses.append(2 * problem.pull * gain_lost / state.objective)
     state.weights = update_view_weights(errors, problem.alpha)

@@ -5,7 +5,7 @@ threads with one BLAS thread each, the GPU in a stream per piece. Results do not
 on how many cores there are.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +16,8 @@ from array_api_compat import device as device_of
 from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
+
+from unaligned.kernels.recording import Recordings
 
 __all__ = [
     "Cores",
@@ -156,6 +158,16 @@ class Cores:
         """Do what `each` does, for pieces that say where they wait for the device."""
         return self.map(lambda *piece: result_of(function(*piece)), *arguments)
 
+    def repeat(
+        self, name: Hashable, function: Callable[..., Result], *arguments: Any
+    ) -> Result:
+        """Call a function that is called under this name again and again.
+
+        A GPU may record it (`unaligned.kernels.recording`, which says what it must not
+        do then).
+        """
+        return function(*arguments)
+
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Hold BLAS and OpenMP to one thread while this computes.
@@ -174,6 +186,8 @@ class Torch(Cores):
     ----------
     name : {"cuda", "cpu"}, default="cuda"
         ``"cpu"`` does the same without a GPU, for tests.
+    record : bool, default=True
+        Whether a GPU records what it is to do again and again (`repeat`).
 
     Raises
     ------
@@ -183,7 +197,7 @@ class Torch(Cores):
         If torch finds no GPU.
     """
 
-    def __init__(self, name: str = "cuda") -> None:
+    def __init__(self, name: str = "cuda", record: bool = True) -> None:
         self._torch = _import_torch()
         self._on_gpu = name != "cpu"
         if self._on_gpu and not self._torch.cuda.is_available():
@@ -196,6 +210,9 @@ class Torch(Cores):
         self.device = self._torch.device(name)
         self._room = SHARE_FOR_VIEWS * self._free_bytes()
         self._streams: list[Any] = []
+        self._recordings = (
+            Recordings(self._torch.cuda) if record and self._on_gpu else None
+        )
 
     def put(self, array: Any) -> Any:
         """Copy a NumPy array to the device."""
@@ -253,6 +270,15 @@ class Torch(Cores):
             main.wait_stream(stream)
         return [results[i] for i in range(len(pieces))]
 
+    def repeat(
+        self, name: Hashable, function: Callable[..., Result], *arguments: Any
+    ) -> Result:
+        """Call a function; if they are recorded, launch all later ones as a whole."""
+        if self._recordings is None:
+            return super().repeat(name, function, *arguments)
+        result: Result = self._recordings.call(name, function, *arguments)
+        return result
+
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Hold BLAS to one thread, and explain when the GPU has run out of memory.
@@ -308,25 +334,25 @@ class SparseRows:
 
     def __init__(self, X: Any, device: Torch) -> None:
         self.shape, self.device = X.shape, device.device
-        self._starts, self._put = X.indptr, device.put
+        self._starts = X.indptr
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        self._rows = device.put(rows.astype(np.int64))
         self._columns = device.put(X.indices.astype(np.int64))
         self._values = device.put(X.data)
         self.dtype = self._values.dtype
 
     def __getitem__(self, rows: slice) -> Any:
         """Dense rows on the device."""
-        starts = self._starts[rows.start : rows.stop + 1]
-        n_rows, stored = len(starts) - 1, slice(starts[0], starts[-1])
-        block = self._values.new_zeros((n_rows, self.shape[1]))
-        places = self._put(np.repeat(np.arange(n_rows), np.diff(starts)))
-        at = places, self._columns[stored]
+        stored = slice(int(self._starts[rows.start]), int(self._starts[rows.stop]))
+        block = self._values.new_zeros((rows.stop - rows.start, self.shape[1]))
+        at = self._rows[stored] - rows.start, self._columns[stored]
         return block.index_put_(at, self._values[stored], accumulate=True)
 
 
 def _stored_bytes(X: Any) -> int:
     """Memory that a matrix takes on the device."""
     if sparse.issparse(X):
-        return int(X.nnz * (X.dtype.itemsize + 8))
+        return int(X.nnz * (X.dtype.itemsize + 16))
     return int(X.nbytes)
 
 

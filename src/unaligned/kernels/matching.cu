@@ -322,6 +322,8 @@ extern "C" __global__ void __launch_bounds__(1024) resolve(
     extern __shared__ int nexts[];  // of two times 32 rows and one, then flags
     int *flags = nexts + 65 * 32;
     const int first = progress->n_rows, n_block = min(BLOCK_ROWS, n_rows - first);
+    if (n_block <= 0)
+        return;
     const int n_packed = progress->n_packed, n_words = n_packed / 4 + 1;
     const bool fits = n_words <= n_words_of_room;
     int *chosen = column_of_row + first;

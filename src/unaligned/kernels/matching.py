@@ -197,7 +197,7 @@ def extend_in_steps(
     known_rows, known_columns = known
     if order is None:
         order = xp.arange(len(rows), device=where)
-    row_of_column: NDArray[np.intp] = xp.empty_like(order)
+    row_of_column: NDArray[np.intp] = xp.zeros_like(order)
     if len(known_rows) == 0:
         partner = yield from _match_in_turn(rows[order], columns, method)
         row_of_column[partner] = order
@@ -212,9 +212,12 @@ def extend_in_steps(
 
 def _less(numbers: NDArray[np.intp], known: NDArray[np.intp]) -> NDArray[np.intp]:
     """Those of a permutation's numbers that are not known, in their sequence."""
-    unknown = array_namespace(numbers).ones_like(numbers) > 0
-    unknown[known] = False
-    rest: NDArray[np.intp] = numbers[unknown[numbers]]
+    xp = array_namespace(numbers)
+    is_known = xp.zeros_like(numbers, dtype=xp.bool)
+    is_known[known] = xp.ones_like(known, dtype=xp.bool)
+    # Sorted, not picked by a mask: so a GPU need not be asked how many they are.
+    unknown_first = xp.argsort(is_known[numbers], stable=True)
+    rest: NDArray[np.intp] = numbers[unknown_first[: len(numbers) - len(known)]]
     return rest
 
 

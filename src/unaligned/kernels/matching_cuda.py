@@ -7,6 +7,7 @@ from typing import Any
 
 from unaligned.kernels.devices import Steps
 from unaligned.kernels.nvrtc import CudaModule, compiled
+from unaligned.kernels.recording import holds, is_recording
 
 __all__ = ["match_in_turn"]
 
@@ -43,6 +44,8 @@ def match_in_turn(
     while done < len(rows):
         matching.launch_rounds(done)
         yield
+        if holds(matching.progress[0] == len(rows)):
+            break
         before, done = done, int(matching.progress[0])
         if done == before:
             raise ValueError("rows and columns and their products must be finite.")
@@ -62,7 +65,8 @@ class _Matching:
         self.names = torch.empty(n_packed, **integers)
         self.taken = torch.empty(n_packed // 4 + 1, **integers)  # a byte per column
         self.lists = torch.empty((BLOCK_ROWS, 32 * WARPS), **integers)
-        self.column_of_row = torch.empty(self.n_rows, **integers)
+        # A recording goes on with what is there, be the matching done or not.
+        self.column_of_row = torch.zeros(self.n_rows, **integers)
         self.rows, columns = rows.contiguous(), columns.contiguous()
         self.packed = columns.new_empty((m, n_packed))
         module.launcher(
@@ -103,9 +107,12 @@ class _Matching:
         )
 
     def launch_rounds(self, done: int) -> None:
-        """Launch as many rounds as the other rows need, and some for used-up lists."""
+        """Launch as many rounds as the other rows need, and some for used-up lists.
+
+        While they are recorded, nobody can launch more later: twice as many.
+        """
         since_packed = 0
-        last = self.n_rows + SPARE_ROUNDS * BLOCK_ROWS
+        last = self.n_rows * (2 if is_recording() else 1) + SPARE_ROUNDS * BLOCK_ROWS
         for start in range(done, last, BLOCK_ROWS):
             self.shortlist()
             self.resolve()

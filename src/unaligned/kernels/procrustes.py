@@ -8,6 +8,7 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from unaligned.kernels.devices import is_on_gpu, on_host
+from unaligned.kernels.recording import holds
 
 __all__ = ["polar_factor", "polar_factors"]
 
@@ -99,12 +100,17 @@ def factors_by_products(targets: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     xp = array_namespace(targets[0])
     tall = [t if t.shape[0] >= t.shape[1] else t.T for t in targets]
     exact = [xp.astype(t, xp.float64) for t in tall]
-    roots, directions = _inverse_roots([X.T @ X for X in exact])
+    roots, missing = _inverse_roots([X.T @ X for X in exact])
+    complete = abs(missing) < ORTHONORMAL
+    if holds(xp.all(complete)):
+        complete = [True] * len(targets)
     factors = [
         xp.astype(X @ root[: X.shape[1], : X.shape[1]], t.dtype)
-        if abs(found - X.shape[1]) < ORTHONORMAL
+        if well_conditioned
         else _factor_by_eigenvectors(t)
-        for t, X, root, found in zip(tall, exact, roots, directions, strict=True)
+        for t, X, root, well_conditioned in zip(
+            tall, exact, roots, complete, strict=True
+        )
     ]
     return [
         Z if Z.shape == target.shape else Z.T
@@ -112,7 +118,7 @@ def factors_by_products(targets: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     ]
 
 
-def _inverse_roots(grams: Sequence[NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
+def _inverse_roots(grams: Sequence[NDArray[Any]]) -> tuple[Any, Any]:
     """G^(−1/2) of several matrices, by the steps of Newton and Schulz for all at once.
 
     From Y = G and Z = I they go on to Y T and T Z with T = α/2 (3 I − α² Z Y), and Z
@@ -123,8 +129,8 @@ def _inverse_roots(grams: Sequence[NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
     -------
     roots : array of shape (matrices, size, size)
         Where G is smaller than others, it is in the corner.
-    directions : ndarray of shape (matrices,)
-        Trace of Z G Z: the size of G if all eigenvalues have come to one.
+    missing : array of shape (matrices,)
+        Size of G less the trace of Z G Z: 0 if all eigenvalues have come to one.
     """
     xp, where = array_namespace(grams[0]), device(grams[0])
     size = max(len(G) for G in grams)
@@ -141,7 +147,8 @@ def _inverse_roots(grams: Sequence[NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
         Y, Z, share = Y @ T, T @ Z, share * speed / 2
     Z = Z * share
     directions = xp.sum(Z * (scaled @ Z), axis=(1, 2))
-    return Z / norms**0.5, on_host(directions)
+    missing = xp.stack([len(G) - d for G, d in zip(grams, directions, strict=True)])
+    return Z / norms**0.5, missing
 
 
 def _speeds(smallest: float) -> list[float]:

@@ -7,8 +7,8 @@ share of the moments ``X_i Λ_i G_iᵀ`` that the next iteration starts from.
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from array_api_compat import array_namespace
 from array_api_compat import device as device_of
 
 from unaligned.kernels.blocks import row_blocks, row_parts
-from unaligned.kernels.devices import Cores, Steps, on_host
+from unaligned.kernels.devices import Cores, HostRows, Steps, on_host
 from unaligned.kernels.residual import sum_of_squares
 from unaligned.kernels.simplex import project_simplex
 from unaligned.known_pairs import KnownPairs
@@ -37,6 +37,10 @@ from unaligned.pavuc.updates import (
     view_moments,
 )
 
+# A matching of 200,000 rows takes a GPU 100 ms and has 400 launches, of some ten
+# microseconds each: with more rows, a recording would hold memory for little.
+MOST_ROWS_TO_RECORD = 2**17
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -55,6 +59,24 @@ class Problem:
     """Smallest residual of every view that is told from zero."""
     device: Cores
     """Where the views are, and all that is computed from them."""
+    _known: dict[tuple[int, int], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def known(self, view: int, template: int) -> tuple[Indices, Indices]:
+        """Rows of a view and of the template known to be pairs, on the device."""
+        if (view, template) not in self._known:
+            rows = self.pairs.between(view, template)
+            self._known[view, template] = tuple(map(self.device.put, rows))
+        found: tuple[Indices, Indices] = self._known[view, template]
+        return found
+
+    @property
+    def stays_on_device(self) -> bool:
+        """Whether an iteration needs the host for nothing but φ and the template."""
+        return not any(isinstance(X, HostRows) for X in self.views) and (
+            self.matching == "greedy" or not self.align
+        )
 
     @property
     def pull(self) -> float:
@@ -192,12 +214,30 @@ def one_iteration(problem: Problem, state: State) -> State:
     The template is the view of largest weight (Section 3.3). Both kinds of graph
     update use the previous graphs.
     """
-    v, mu = len(problem.views), problem.pull
     template = int(np.argmax(state.weights))
-    permutations = state.permutations
     if template != state.template:
-        permutations = beside_template(problem, permutations, template)
-    strengths = state.weights**problem.alpha
+        permutations = beside_template(problem, state.permutations, template)
+        state = state._replace(template=template, permutations=permutations)
+    device = problem.device
+    strengths = device.put(state.weights**problem.alpha)
+    move = partial(move_all, problem)
+    if problem.stays_on_device and len(state.graphs[0]) <= MOST_ROWS_TO_RECORD:
+        following, errors = device.repeat(template, move, state, strengths)
+    else:
+        following, errors = move(state, strengths)
+    return following._replace(
+        weights=update_view_weights(on_host(errors), problem.alpha),
+        objective=float(following.objective),
+    )
+
+
+def move_all(problem: Problem, state: State, strengths: Array) -> tuple[State, Array]:
+    """Return the next state but for its weights, which the errors decide, and these.
+
+    ``strengths`` are φ_i^α. All arrays are on the device, and stay there.
+    """
+    v, mu, template = len(problem.views), problem.pull, state.template
+    permutations = state.permutations
     projections = update_projections(state.moments, state.anchors, problem.device.map)
     anchors = update_anchors(strengths, state.moments, projections)
 
@@ -220,17 +260,16 @@ def one_iteration(problem: Problem, state: State) -> State:
 
     permutations = update_permutations(problem, graphs, permutations, template)
     errors = view_errors(residuals)
-    return State(
+    following = state._replace(
         anchors=anchors,
         projections=projections,
         graphs=graphs,
         residuals=residuals,
         moments=moments,
-        weights=update_view_weights(errors, problem.alpha),
-        template=template,
         permutations=permutations,
         objective=objective(strengths, errors, graphs, permutations, template, mu),
     )
+    return following, errors
 
 
 def parts_of(X: Any, n_anchors: int) -> list[slice]:
@@ -358,12 +397,11 @@ def update_permutations(
     device = problem.device
 
     def match(i: int) -> Steps[Indices]:
-        known_rows, known_columns = problem.pairs.between(i, template)
         return match_rows(
             graphs[i],
             graphs[template],
             problem.orders[i],
-            (device.put(known_rows), device.put(known_columns)),
+            problem.known(i, template),
             problem.matching,
         )
 

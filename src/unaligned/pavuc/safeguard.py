@@ -28,6 +28,7 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from unaligned.kernels.blocks import row_blocks
+from unaligned.kernels.devices import on_host
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.pavuc.iteration import (
     Problem,
@@ -114,16 +115,19 @@ def careful_iteration(
             graphs[i], residuals[i], moments[i] = found
     permutations = better_permutations(problem, graphs, permutations, template)
     errors = view_errors(residuals)
+    put = problem.device.put
     return State(
         anchors=anchors,
         projections=projections,
         graphs=graphs,
         residuals=residuals,
         moments=moments,
-        weights=update_view_weights(errors, problem.alpha),
+        weights=update_view_weights(on_host(errors), problem.alpha),
         template=template,
         permutations=permutations,
-        objective=objective(strengths, errors, graphs, permutations, template, mu),
+        objective=float(
+            objective(put(strengths), errors, graphs, permutations, template, mu)
+        ),
     )
 
 

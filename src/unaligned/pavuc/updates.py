@@ -15,8 +15,8 @@ here                  shape              in the paper
                                          beside row s of the template
 ====================  =================  ============================================
 
-Arrays are NumPy's, or tensors of torch on any device. What there is one of per view
-(``strengths``, ``errors``, φ) is NumPy's in any case.
+Arrays are NumPy's, or tensors of torch on any device. Nothing here waits for a device
+but `alignment_gain`, and the matching.
 """
 
 import operator
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unaligned.kernels.blocks import row_blocks, row_parts
-from unaligned.kernels.devices import Steps, on_host
+from unaligned.kernels.devices import Steps
 from unaligned.kernels.matching import extend_in_steps, matching_confidence
 from unaligned.kernels.procrustes import polar_factor, polar_factors
 from unaligned.kernels.view_weights import power_weights
@@ -46,9 +46,9 @@ def objective(
     permutations: Sequence[Indices],
     template: int,
     mu: float,
-) -> float:
+) -> Any:
     """Eq. 7: Σ φ_i^α ‖Q_i X_i − A G_i‖₂,₁ + μ Σ_{i≠t} ‖G_i Π_i − G_t‖²_F."""
-    misfit = float(strengths @ errors)
+    misfit = strengths @ errors
     if mu == 0:
         return misfit
     return misfit + mu * misalignment(graphs, permutations, template)
@@ -56,8 +56,8 @@ def objective(
 
 def view_errors(residuals: Sequence[Array]) -> Array:
     """ε of Eq. 27: ‖Q_i X_i − A G_i‖₂,₁ of every view."""
-    xp = array_namespace(*residuals)
-    return on_host(xp.stack([total(r) for r in residuals]))
+    errors: Array = array_namespace(*residuals).stack([total(r) for r in residuals])
+    return errors
 
 
 def total(array: Array) -> Any:
@@ -68,14 +68,14 @@ def total(array: Array) -> Any:
 
 def misalignment(
     graphs: Sequence[Array], permutations: Sequence[Indices], template: int
-) -> float:
+) -> Any:
     """Second term of Eq. 7 without μ: Σ_{i≠t} ‖G_i Π_i − G_t‖²_F."""
     distances = []
     for i, (graph, permutation) in enumerate(zip(graphs, permutations, strict=True)):
         if i != template:
             gap = graph[permutation] - graphs[template]
             distances.append(total(array_namespace(gap).vecdot(gap, gap)))
-    return float(sum(distances))
+    return sum(distances)
 
 
 def row_residuals(latent: Array, graph: Array, anchors: Array) -> Array:
@@ -115,7 +115,7 @@ def anchor_target(
 ) -> Array:
     """``C`` of Eq. 12: Σ φ_i^α G_i Λ_i X_iᵀ Q_iᵀ (m × d_l)."""
     parts = zip(strengths, moments, projections, strict=True)
-    return reduce(operator.add, (float(s) * (M.T @ Q) for s, M, Q in parts))
+    return reduce(operator.add, ((M.T @ Q) * s for s, M, Q in parts))
 
 
 def update_anchors(
