@@ -3,13 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from related_views import QUICK, true_cross, whitened_pair
-from scipy import stats
+from scipy import sparse, stats
 from scipy.optimize import linear_sum_assignment
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc import assign
 from unaligned.savuc.assign import (
     assign_rest,
+    entries_of,
     likelihood_weights,
     match_likely,
     match_rows,
@@ -60,29 +61,44 @@ def test_wrong_matches_are_less_sure():
     assert found.confidence[right].mean() > found.confidence[~right].mean()
 
 
+def all_pairs(n):
+    return sparse.csr_array(np.ones((n, n)))
+
+
 def test_likelihood_makes_matches_better():
     one, other, order = whitened_pair(n=400, d=6, noise=0.2, seed=2)
     partner = np.argsort(order)
     wrong = np.random.RandomState(0).permutation(400)[:200]
     start = partner.copy()
     start[wrong] = np.roll(start[wrong], 1)
-    found = match_likely(one, other, start, np.ones((400, 400)))
+    found = match_likely(one, other, start, all_pairs(400))
+    mutual = found.partner >= 0
+    assert np.mean(found.partner[mutual] == partner[mutual]) > np.mean(start == partner)
+    matched = assign_rest(found.partner, *found.factors)
     # With the directions of the truth, nothing does better than the best matching.
     A, B, c = canonical_rows(one, other, partner)
     left, right = ratio_factors(A, B, c)
     _, best = linear_sum_assignment(-(left @ right.T))
-    assert np.mean(found.partner == partner) > np.mean(best == partner) - 0.05
-    assert np.mean(found.partner == partner) > np.mean(start == partner)
+    assert np.mean(matched == partner) > np.mean(best == partner) - 0.05
+    assert np.mean(matched == partner) > np.mean(start == partner)
 
 
 def test_rows_that_look_alike_do_no_harm():
     kinds = np.random.RandomState(0).randint(3, size=(200, 2))
     one, other = np.eye(3)[kinds[:, 0]], np.eye(3)[kinds[:, 1]]
-    start, all_pairs = np.arange(200), np.ones((200, 200))
     for view in (other, np.zeros((200, 2))):
-        found = match_likely(one, view, start, all_pairs)
-        np.testing.assert_array_equal(np.sort(found.partner), start)
-        assert ((found.confidence >= 0) & (found.confidence <= 1)).all()
+        found = match_likely(one, view, np.arange(200), all_pairs(200))
+        matched = assign_rest(found.partner, *found.factors)
+        np.testing.assert_array_equal(np.sort(matched), np.arange(200))
+        assert ((found.probable.data >= 0) & (found.probable.data <= 1)).all()
+
+
+def test_entries_of_partners():
+    table = sparse.random(30, 40, density=0.2, random_state=0, format="csr")
+    partner = np.random.RandomState(0).permutation(40)[:30]
+    partner[::7] = -1
+    expected = np.where(partner < 0, 0, table.toarray()[np.arange(30), partner])
+    np.testing.assert_array_equal(entries_of(table, partner), expected)
 
 
 def test_lengths_tell_rows_of_narrow_tables_apart():

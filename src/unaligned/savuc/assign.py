@@ -33,6 +33,7 @@ from unaligned.savuc.starts import SearchView
 
 __all__ = [
     "N_LEARNED",
+    "FreeMatching",
     "Matching",
     "match_free",
     "match_likely",
@@ -58,6 +59,17 @@ class Matching(NamedTuple):
 
     partner: Indices
     confidence: Array
+
+
+class FreeMatching(NamedTuple):
+    """Mutual best partners of rows, and what the rest is matched by."""
+
+    partner: Indices
+    """-1 where a row has none."""
+    probable: Any
+    """Near pairs with their probabilities among all one-to-one matchings."""
+    factors: tuple[Array, Array]
+    """Vectors of rows whose products say how well pairs fit."""
 
 
 def match_views(
@@ -103,17 +115,18 @@ def match_rows(
         unmatched = np.full(len(rows.one), -1, dtype=np.intp)
         return with_known(unmatched, np.zeros(len(unmatched)), one, other, known)
     given = join_rows(*full, known) if full is not None else rows
-    found, near = match_free(cross, rows, given, settings)
+    found = match_free(cross, rows, given, settings)
+    partner = assign_rest(found.partner, *found.factors)
     # A partner must be probable among all matchings, and there must be one at all.
-    present = match_confidence(given.one, given.other, found.partner, near)
-    confidence = np.minimum(found.confidence, present)
-    return with_known(found.partner, confidence, one, other, known)
+    probable = entries_of(found.probable, partner)
+    present = match_confidence(given.one, given.other, partner, found.probable)
+    return with_known(partner, np.minimum(probable, present), one, other, known)
 
 
 def match_free(
     cross: Array, rows: RowPair, full: RowPair, settings: Settings
-) -> tuple[Matching, Any]:
-    """Match free rows, with their probability among matchings; also give near pairs.
+) -> FreeMatching:
+    """Find mutual best partners of free rows.
 
     ``full`` has the same rows before they were scaled to unit length.
     """
@@ -122,26 +135,26 @@ def match_free(
         cross = cycle(cross, rows, settings, 2 * settings.schedule[-1:])
     for _ in range(2):  # the first matching gives better correlations
         plan, A, B = planned(cross, rows, settings)
-        partner = assign_rest(mutual_pairs(plan), A, B)
+        partner = mutual_pairs(plan)
         matched = np.flatnonzero(partner >= 0)
         pairs = rows.one[matched].T @ rows.other[partner[matched]] / len(matched)
         cross = rows.fixed + rows.share * pairs
     near = plan.kernel
     if not sparse.issparse(near):
         near = sparse_kernel(A, B, settings.schedule[-1][1], settings)
+    near = sparse.csr_array(near)
     n_directions = max(full.one.shape[1], full.other.shape[1])
     if len(matched) < ROWS_PER_DIRECTION * n_directions:
-        return Matching(partner, np.ones(len(partner))), near
-    return match_likely(full.one, full.other, partner, near), near
+        near.data = np.ones_like(near.data)
+        return FreeMatching(partner, near, (A, B))
+    return match_likely(full.one, full.other, partner, near)
 
 
-def match_likely(
-    one: Array, other: Array, partner: Indices, candidates: Any
-) -> Matching:
+def match_likely(one: Array, other: Array, partner: Indices, near: Any) -> FreeMatching:
     """Match rows by likelihood, starting from a matching.
 
     Canonical directions of pairs, each as far as it is believed, give probabilities of
-    candidates, and these give better directions: expectation and maximisation.
+    near pairs, and these give better directions: expectation and maximisation.
 
     Parameters
     ----------
@@ -149,16 +162,9 @@ def match_likely(
         Rows of two views.
     partner : ndarray of shape (n,)
         Row of ``other`` that every row of ``one`` is matched to so far; -1: none.
-    candidates : sparse matrix of shape (n, m)
+    near : sparse array of shape (n, m), by rows
         Pairs of rows that are near; every row has one.
-
-    Returns
-    -------
-    Matching
-        Mutual most probable pairs, then the rest by assignment, with probabilities;
-        zero where a partner is not among the candidates.
     """
-    near = sparse.csr_array(candidates)
     rows = np.repeat(np.arange(len(one)), np.diff(near.indptr))
     columns = np.asarray(near.indices, dtype=np.intp)
     learned = rows % (1 + len(one) // N_LEARNED) == 0
@@ -175,11 +181,16 @@ def match_likely(
         pairs = rows[believed], columns[believed], probability[believed]
     probable = sparse.csr_array((probability, near.indices, near.indptr), near.shape)
     best = mutual_pairs(Plan(probable, np.ones(len(one)), np.ones(len(other))))
-    partner = assign_rest(best, *ratio_factors(A, B, canonical.correlations))
-    chosen = partner[rows] == columns
-    confidence = np.zeros(len(one))
-    confidence[rows[chosen]] = probability[chosen]
-    return Matching(partner, confidence)
+    return FreeMatching(best, probable, ratio_factors(A, B, canonical.correlations))
+
+
+def entries_of(table: Any, partner: Indices) -> Array:
+    """Entry of every row at its partner; zero where a sparse table has none."""
+    rows = np.repeat(np.arange(len(partner)), np.diff(table.indptr))
+    chosen = partner[rows] == table.indices
+    entries = np.zeros(len(partner))
+    entries[rows[chosen]] = table.data[chosen]
+    return entries
 
 
 def mutual_partners(cross: Array, rows: RowPair, settings: Settings) -> Indices:

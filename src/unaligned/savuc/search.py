@@ -165,11 +165,11 @@ class PairSearch:
         first, second = self.views
         full = join_rows(first.full_rows(), second.full_rows(), self.known)
         for _ in range(N_REMATCHED):
-            free, _ = match_free(cross, self.all_rows, full, self.settings)
-            found = with_known(*free, one, other, self.known)
-            matched = np.flatnonzero(found.partner >= 0)
-            pairs = one[matched], other[found.partner[matched]]
-            cross = pairs[0].T @ pairs[1] / len(matched)
+            free = match_free(cross, self.all_rows, full, self.settings).partner
+            sure = np.zeros(len(free))
+            partner = with_known(free, sure, one, other, self.known).partner
+            matched = np.flatnonzero(partner >= 0)
+            cross = one[matched].T @ other[partner[matched]] / len(matched)
         return cross, score(cross, self.settings)
 
     def draw_rows(self, cross: Array, rng: np.random.RandomState) -> RowPair:
