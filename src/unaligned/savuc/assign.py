@@ -35,6 +35,7 @@ __all__ = [
     "N_LEARNED",
     "FreeMatching",
     "Matching",
+    "assign_rest",
     "match_free",
     "match_likely",
     "match_rows",
@@ -51,7 +52,7 @@ N_LIKELY = 3  # rounds of matching by likelihood; directions hardly change after
 N_LEARNED = 20_000  # rows that directions are learned from. Cost
 FEWEST_PAIRS = 8  # expected ones that directions are learned from
 MOST_CORRELATED = 0.98  # keeps c / (1 − c²) finite
-MOST_ASSIGNED = 3000  # rows left over that one dense assignment takes
+MOST_ASSIGNED = 1000  # rows left over that one dense assignment takes
 
 
 class Matching(NamedTuple):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.kernels.neighbors import top_products
-from unaligned.savuc.assign import match_free, mutual_partners, with_known
+from unaligned.savuc.assign import assign_rest, match_free, mutual_partners, with_known
 from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
     Known,
@@ -165,7 +165,9 @@ class PairSearch:
         first, second = self.views
         full = join_rows(first.full_rows(), second.full_rows(), self.known)
         for _ in range(N_REMATCHED):
-            free = match_free(cross, self.all_rows, full, self.settings).partner
+            found = match_free(cross, self.all_rows, full, self.settings)
+            # Mutual pairs alone would raise the score of any matching.
+            free = assign_rest(found.partner, *found.factors)
             sure = np.zeros(len(free))
             partner = with_known(free, sure, one, other, self.known).partner
             matched = np.flatnonzero(partner >= 0)
