@@ -24,47 +24,54 @@ double room[1 << 16];
 int nexts[1 << 16], n_free[32];
 
 extern "C" void launch_prepare(
-    int blocks, int threads, const SCALAR *columns, SCALAR *packed, Flag *taken,
-    int *names, Progress *progress, int n_columns, int n_packed, int m)
+    int blocks, int threads, const SCALAR *columns, const long long *order,
+    SCALAR *packed, Flags *taken, int *names, Progress *progress, int n_columns,
+    int n_packed, int m)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        prepare(columns, packed, taken, names, progress, n_columns, n_packed, m);
+        prepare(columns, order, packed, taken, names, progress, n_columns, n_packed, m);
     });
 }
 
 extern "C" void launch_shortlist(
     int blocks, int threads, const SCALAR *rows, const SCALAR *columns,
-    const Flag *taken, const Progress *progress, int *lists, int n_rows,
+    const SCALAR *largest, const int *firsts, const Flags *taken, const int *names,
+    const int *positions, const Progress *progress, int *lists, int n_rows,
     int n_columns, int m)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        shortlist(rows, columns, taken, progress, lists, n_rows, n_columns, m);
+        shortlist(
+            rows, columns, largest, firsts, taken, names, positions, progress, lists,
+            n_rows, n_columns, m);
     });
 }
 
 extern "C" void launch_resolve(
-    int blocks, int threads, const int *lists, int *taken, const int *names,
-    Progress *progress, int *column_of_row, int n_rows, int n_words_of_room)
+    int blocks, int threads, const int *lists, Flags *taken, const int *names,
+    Progress *progress, int *column_of_row, int n_rows, int n_flags_of_room)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
         resolve(
-            lists, taken, names, progress, column_of_row, n_rows, n_words_of_room);
+            lists, taken, names, progress, column_of_row, n_rows, n_flags_of_room);
     });
 }
 
 extern "C" void launch_pack(
-    int blocks, int threads, SCALAR *columns, const Flag *taken,
+    int blocks, int threads, SCALAR *columns, SCALAR *largest, const Flags *taken,
     const Progress *progress, int n_columns)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        pack(columns, taken, progress, n_columns);
+        pack(columns, largest, taken, progress, n_columns);
     });
 }
 
 extern "C" void launch_relabel(
-    int blocks, int threads, int *names, Flag *taken, Progress *progress)
+    int blocks, int threads, int *names, int *positions, int *firsts, Flags *taken,
+    Progress *progress)
 {
-    cuda_on_cpu::launch(blocks, threads, [=] { relabel(names, taken, progress); });
+    cuda_on_cpu::launch(blocks, threads, [=] {
+        relabel(names, positions, firsts, taken, progress);
+    });
 }
 """
 
@@ -89,7 +96,7 @@ def modules():
 
 
 @pytest.fixture(
-    params=[("float", 2, 48 * 1024), ("double", 1, 4 * 65 * 32 + 80)],
+    params=[("float", 2, 48 * 1024), ("double", 1, 4 * 65 * 32 + 8)],
     ids=["float32", "float64 with little shared memory"],
 )
 def on_cpu(request, monkeypatch, modules, tmp_path):

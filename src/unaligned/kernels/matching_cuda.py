@@ -62,16 +62,19 @@ class _Matching:
         n_packed = -(-self.n_columns // 32) * 32
         integers = {"dtype": torch.int32, "device": rows.device}
         self.progress = torch.empty(2, **integers)
-        self.names = torch.empty(n_packed, **integers)
-        self.taken = torch.empty(n_packed // 4 + 1, **integers)  # a byte per column
+        self.names, self.positions = torch.empty((2, n_packed), **integers)
+        self.firsts = torch.empty(n_packed // 32, **integers)
+        self.taken = torch.empty(n_packed // 32 + 1, **integers)  # a bit per column
         self.lists = torch.empty((BLOCK_ROWS, 32 * WARPS), **integers)
         # A recording goes on with what is there, be the matching done or not.
         self.column_of_row = torch.zeros(self.n_rows, **integers)
         self.rows, columns = rows.contiguous(), columns.contiguous()
         self.packed = columns.new_empty((m, n_packed))
+        self.largest = columns.new_empty((m, n_packed // 32))
+        order = _like_by_like(columns)
         module.launcher(
             "prepare",
-            *(columns, self.packed, self.taken, self.names, self.progress),
+            *(columns, order, self.packed, self.taken, self.names, self.progress),
             *(self.n_columns, n_packed, m),
             blocks=n_packed // PREPARING_THREADS + 1,
             threads=PREPARING_THREADS,
@@ -79,7 +82,8 @@ class _Matching:
 
         self.shortlist = module.launcher(
             "shortlist",
-            *(self.rows, self.packed, self.taken, self.progress, self.lists),
+            *(self.rows, self.packed, self.largest, self.firsts, self.taken),
+            *(self.names, self.positions, self.progress, self.lists),
             *(self.n_rows, n_packed, m),
             blocks=BLOCK_ROWS,
             threads=32 * WARPS,
@@ -98,13 +102,18 @@ class _Matching:
         packing = {"threads": PACKING_THREADS, "shared_bytes": PACKING_THREADS // 8}
         self.pack = module.launcher(
             "pack",
-            *(self.packed, self.taken, self.progress, n_packed),
+            *(self.packed, self.largest, self.taken, self.progress, n_packed),
             blocks=m,
             **packing,
         )
         self.relabel = module.launcher(
-            "relabel", *(self.names, self.taken, self.progress), blocks=1, **packing
+            "relabel",
+            *(self.names, self.positions, self.firsts, self.taken, self.progress),
+            blocks=1,
+            **packing,
         )
+        self.pack()
+        self.relabel()
 
     def launch_rounds(self, done: int) -> None:
         """Launch as many rounds as the other rows need, and some for used-up lists.
@@ -121,6 +130,17 @@ class _Matching:
                 self.pack()
                 self.relabel()
                 since_packed = 0
+
+
+def _like_by_like(columns: Any) -> Any:
+    """Return an order of the columns: by their largest coordinate, falling in it.
+
+    Any order gives the same answer. In this one, a run of columns promises little more
+    than it holds.
+    """
+    top, where = columns.max(dim=1)
+    falling = top.argsort(descending=True, stable=True)
+    return falling[where[falling].argsort(stable=True)]
 
 
 def definitions() -> dict[str, Any]:
