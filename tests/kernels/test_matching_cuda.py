@@ -37,12 +37,12 @@ extern "C" void launch_shortlist(
     int blocks, int threads, const SCALAR *rows, const SCALAR *columns,
     const SCALAR *largest, const int *firsts, const Flags *taken, const int *names,
     const int *positions, const Progress *progress, int *lists, int n_rows,
-    int n_columns, int m)
+    int n_columns, int n_places, int m)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
         shortlist(
             rows, columns, largest, firsts, taken, names, positions, progress, lists,
-            n_rows, n_columns, m);
+            n_rows, n_columns, n_places, m);
     });
 }
 
@@ -58,19 +58,19 @@ extern "C" void launch_resolve(
 
 extern "C" void launch_pack(
     int blocks, int threads, SCALAR *columns, SCALAR *largest, const Flags *taken,
-    const Progress *progress, int n_columns)
+    const Progress *progress, int n_columns, int n_places)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        pack(columns, largest, taken, progress, n_columns);
+        pack(columns, largest, taken, progress, n_columns, n_places);
     });
 }
 
 extern "C" void launch_relabel(
     int blocks, int threads, int *names, int *positions, int *firsts, Flags *taken,
-    Progress *progress)
+    Progress *progress, int n_columns)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        relabel(names, positions, firsts, taken, progress);
+        relabel(names, positions, firsts, taken, progress, n_columns);
     });
 }
 """
@@ -133,6 +133,31 @@ def test_lists_that_are_used_up(on_cpu, kind):
     # One round would do if lists were long enough.
     assert module.launches.count("resolve") > 1
     assert module.launches.count("pack") > 1
+
+
+@pytest.mark.parametrize("kind", ["mixed", "eighths", "dirichlet", "mostly nothing"])
+def test_more_columns_than_a_warp_sees_at_once(on_cpu, kind):
+    dtype, module = on_cpu
+    rng = np.random.default_rng(6)
+    rows, columns = (KINDS[kind](rng, n, 4).astype(dtype) for n in (40, 2500))
+    check(rows, columns, rng.permutation(40), module)
+
+
+def test_runs_that_promise_too_little_are_not_looked_into(torch, on_cpu, monkeypatch):
+    dtype, module = on_cpu
+    rows = torch.eye(2, dtype=getattr(torch, dtype.name))[[0] * 20]
+    columns = rows.new_zeros((2048, 2))
+    columns[::2, 0], columns[1::2, 1] = 1, 1
+    launch_rounds = matching_cuda._Matching.launch_rounds
+
+    def launch(self, done):
+        # Columns with nothing in common with the rows would be the best, if scored.
+        self.packed[0][self.packed[1] == 1] = 9
+        launch_rounds(self, done)
+
+    monkeypatch.setattr(matching_cuda._Matching, "launch_rounds", launch)
+    found = result_of(matching_cuda.match_in_turn(rows, columns, module))
+    assert found.tolist() == [*range(0, 40, 2)]
 
 
 def test_rounds_to_spare_do_no_harm(on_cpu, monkeypatch):

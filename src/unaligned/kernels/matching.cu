@@ -85,6 +85,12 @@ __device__ Flags flags_beyond(int n_free, int run)
     return n_here <= 0 ? EVERYONE : n_here >= 32 ? 0u : EVERYONE << n_here;
 }
 
+// Where a run's largest sizes and smallest name are: those of a warp lie side by side.
+__device__ int place_of(int run, int n_runs)
+{
+    return run % WARPS * ((n_runs + WARPS - 1) / WARPS) + run / WARPS;
+}
+
 // How many of 32 candidates, best first, come before another one.
 __device__ int count_before(const Candidate &mine, const double *scores, const int *columns)
 {
@@ -126,10 +132,9 @@ extern "C" __global__ void prepare(
 
 // A thread block for each row. Rows are in the order in which they choose, (n_rows, m).
 // Columns are packed, (m, n_columns); those that are left are the first n_packed, a
-// multiple of 32. Of each run of 32 of them `largest`, (m, n_columns / 32), has the
-// largest size of every coordinate, and `firsts` the smallest name. A list holds
-// positions. It ends with n_packed, which is no column; its flag, too, says that it is
-// taken.
+// multiple of 32. Of each run of 32 of them `largest`, (m, n_places), has the largest size
+// of every coordinate, and `firsts` the smallest name. A list holds positions. It ends
+// with n_packed, which is no column; its flag, too, says that it is taken.
 //
 // Every warp looks at each WARPS-th run, and keeps the best 32 columns of them. Those of
 // all warps together are the best of all columns down to the one from which on some warp
@@ -141,7 +146,7 @@ extern "C" __global__ void prepare(
 extern "C" __global__ void shortlist(
     const SCALAR *rows, const SCALAR *columns, const SCALAR *largest, const int *firsts,
     const Flags *taken, const int *names, const int *positions, const Progress *progress,
-    int *lists, int n_rows, int n_columns, int m)
+    int *lists, int n_rows, int n_columns, int n_places, int m)
 {
     extern __shared__ double room[];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -176,12 +181,13 @@ extern "C" __global__ void shortlist(
     const auto promise_of = [&](int run) {
         if (run >= n_runs || taken[run] == EVERYONE)
             return NONE;
+        const int place = place_of(run, n_columns / 32);
         double total = 0.0;
         for (int s = 0; s < n_weights; ++s) {
-            const long long start = (long long)support[s] * (n_columns / 32);
-            total = fma(fabs(weights[s]), double(largest[start + run]), total);
+            const SCALAR *sizes = largest + (long long)support[s] * n_places;
+            total = fma(fabs(weights[s]), double(sizes[place]), total);
         }
-        return Candidate{total, firsts[run]};
+        return Candidate{total, firsts[place]};
     };
     Candidate promise = NONE;
     int first_run = 0;  // that this lane looks into
@@ -430,11 +436,11 @@ __device__ int keep_free(Value *values, const Flags *taken, int n, int *n_free)
 // A thread block for each coordinate of the columns.
 extern "C" __global__ void __launch_bounds__(1024) pack(
     SCALAR *columns, SCALAR *largest, const Flags *taken, const Progress *progress,
-    int n_columns)
+    int n_columns, int n_places)
 {
     extern __shared__ int n_free[];
     SCALAR *values = columns + (long long)blockIdx.x * n_columns;
-    SCALAR *sizes = largest + (long long)blockIdx.x * (n_columns / 32);
+    SCALAR *sizes = largest + (long long)blockIdx.x * n_places;
     const int n_kept = keep_free(values, taken, progress->n_packed, n_free);
     for (int run = threadIdx.x; 32 * run < n_kept; run += blockDim.x) {
         SCALAR size = 0;
@@ -442,13 +448,14 @@ extern "C" __global__ void __launch_bounds__(1024) pack(
             const SCALAR mine = values[i] < 0 ? -values[i] : values[i];
             size = mine > size ? mine : size;
         }
-        sizes[run] = size;
+        sizes[place_of(run, n_columns / 32)] = size;
     }
 }
 
 // One thread block, when all columns are packed: nothing of what is left is taken.
 extern "C" __global__ void __launch_bounds__(1024) relabel(
-    int *names, int *positions, int *firsts, Flags *taken, Progress *progress)
+    int *names, int *positions, int *firsts, Flags *taken, Progress *progress,
+    int n_columns)
 {
     extern __shared__ int n_free[];
     const int n = progress->n_packed, n_kept = keep_free(names, taken, n, n_free);
@@ -459,7 +466,7 @@ extern "C" __global__ void __launch_bounds__(1024) relabel(
             first = min(first, names[i]);
         }
         if (first != NOBODY)
-            firsts[run] = first;
+            firsts[place_of(run, n_columns / 32)] = first;
         taken[run] = flags_beyond(n_kept, run);
     }
     __syncthreads();
