@@ -108,7 +108,7 @@ def on_cpu(request, monkeypatch, modules, tmp_path):
     monkeypatch.setattr(matching_cuda, "PACKING_THREADS", 64)
     monkeypatch.setattr(matching_cuda, "SPARE_ROUNDS", 0)
     if scalar not in modules:
-        macros = {"SCALAR": scalar, **matching_cuda.definitions()}
+        macros = {"SCALAR": scalar, **matching_cuda.definitions(1)}
         modules[scalar] = ModuleOnCpu(tmp_path, LAUNCHERS, macros, shared_bytes)
     modules[scalar].launches.clear()
     return np.dtype({"float": "f4", "double": "f8"}[scalar]), modules[scalar]
@@ -187,7 +187,7 @@ def test_small_problems_on_the_gpu():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_larger_problems_on_the_gpu(kind, dtype):
     rng = np.random.default_rng(3)
-    for n, m in ((5000, 10), (3000, 60)):
+    for n, m in ((5000, 10), (3000, 102)):
         with np.errstate(under="ignore"):
             rows = KINDS[kind](rng, n, m).astype(dtype)
             columns = KINDS[kind](rng, n + 100, m).astype(dtype)

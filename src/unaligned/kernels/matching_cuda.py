@@ -13,11 +13,13 @@ __all__ = ["match_in_turn"]
 
 BLOCK_ROWS = 1024  # that get their lists before one of them chooses
 WARPS = 8  # that look for the best columns of a row; each finds 32 of them
+# From so many coordinates on, fewer rows of a block want the same columns, and half as
+# many warps will do: lists of rows that were simulated were used up no more often.
+MANY_COORDINATES = 64
 RESOLVING_THREADS = 512
 PREPARING_THREADS = 128
 PACKING_THREADS = 1024
 SPARE_ROUNDS = 3  # cost little where all rows have chosen
-RECORDED_SHARE = 1.5  # of the rounds that long lists need; 1.34 was the most seen
 WORTH_PACKING = 0.5  # share of the columns that may be taken, and are passed over
 
 
@@ -40,7 +42,9 @@ def match_in_turn(
     tensor of shape (n,)
         The column of each row; among equal ones the smallest, as on the CPU.
     """
-    module = module or compiled("matching.cu", str(rows.dtype), **definitions())
+    if module is None:
+        macros = definitions(rows.shape[1])
+        module = compiled("matching.cu", str(rows.dtype), **macros)
     matching, done = _Matching(rows, columns, module), 0
     while done < len(rows):
         matching.launch_rounds(done)
@@ -60,20 +64,21 @@ class _Matching:
         import torch
 
         (self.n_rows, m), self.n_columns = rows.shape, len(columns)
+        warps = definitions(m)["WARPS"]
         n_packed = -(-self.n_columns // 32) * 32
-        n_places = -(-n_packed // 32 // WARPS) * WARPS
+        n_places = -(-n_packed // 32 // warps) * warps
         integers = {"dtype": torch.int32, "device": rows.device}
         self.progress = torch.empty(2, **integers)
         self.names, self.positions = torch.empty((2, n_packed), **integers)
         self.firsts = torch.empty(n_places, **integers)
         self.taken = torch.empty(n_packed // 32 + 1, **integers)  # a bit per column
-        self.lists = torch.empty((BLOCK_ROWS, 32 * WARPS), **integers)
+        self.lists = torch.empty((BLOCK_ROWS, 32 * warps), **integers)
         # A recording goes on with what is there, be the matching done or not.
         self.column_of_row = torch.zeros(self.n_rows, **integers)
         self.rows, columns = rows.contiguous(), columns.contiguous()
         self.packed = columns.new_empty((m, n_packed))
         self.largest = columns.new_empty((m, n_places))
-        order = _like_by_like(columns)
+        order = _like_by_like(columns, warps)
         module.launcher(
             "prepare",
             *(columns, order, self.packed, self.taken, self.names, self.progress),
@@ -88,8 +93,8 @@ class _Matching:
             *(self.names, self.positions, self.progress, self.lists),
             *(self.n_rows, n_packed, n_places, m),
             blocks=BLOCK_ROWS,
-            threads=32 * WARPS,
-            shared_bytes=12 * (m + 64 * WARPS) + 4,
+            threads=32 * warps,
+            shared_bytes=12 * (m + 64 * warps) + 4,
         )
         ahead = 4 * 65 * 32  # bytes of what `resolve` looks ahead
         room = max(0, min(4 * len(self.taken), module.shared_bytes - ahead))
@@ -122,11 +127,11 @@ class _Matching:
     def launch_rounds(self, done: int) -> None:
         """Launch as many rounds as the other rows need, and some for used-up lists.
 
-        While they are recorded, nobody can launch more later: half as many again.
+        While they are recorded, nobody can launch more later: twice as many. At sizes
+        of the paper's sets, up to 1.5 times as many were needed.
         """
         since_packed = 0
-        share = RECORDED_SHARE if is_recording() else 1
-        last = int(share * self.n_rows) + SPARE_ROUNDS * BLOCK_ROWS
+        last = self.n_rows * (2 if is_recording() else 1) + SPARE_ROUNDS * BLOCK_ROWS
         for start in range(done, last, BLOCK_ROWS):
             self.shortlist()
             self.resolve()
@@ -137,23 +142,24 @@ class _Matching:
                 since_packed = 0
 
 
-def _like_by_like(columns: Any) -> Any:
+def _like_by_like(columns: Any, warps: int) -> Any:
     """Return an order of the columns: by their largest coordinate, falling in it.
 
     Any order gives the same answer. In this one, a run of columns promises little more
-    than it holds. Like columns are dealt out to the warps in turn, so that the best ones
-    do not all fall to the same: it keeps but 32 of them.
+    than it holds. Like columns are dealt out to the warps in turn, so that the best do
+    not all fall to the same one, which keeps but 32.
     """
     import torch
 
     top, where = columns.max(dim=1)
     falling = top.argsort(descending=True, stable=True)
     order = falling[where[falling].argsort(stable=True)]
-    dealt = len(order) // (32 * WARPS) * 32 * WARPS
-    hands = order[:dealt].reshape(-1, 32, WARPS).mT.reshape(-1)
+    dealt = len(order) // (32 * warps) * 32 * warps
+    hands = order[:dealt].reshape(-1, 32, warps).mT.reshape(-1)
     return torch.cat([hands, order[dealt:]])
 
 
-def definitions() -> dict[str, Any]:
-    """Return the macros that the kernels are compiled with."""
-    return {"WARPS": WARPS, "BLOCK_ROWS": BLOCK_ROWS}
+def definitions(m: int) -> dict[str, int]:
+    """Return the macros that the kernels are compiled with, for m coordinates."""
+    warps = WARPS if m < MANY_COORDINATES else WARPS // 2
+    return {"WARPS": warps, "BLOCK_ROWS": BLOCK_ROWS}

@@ -188,9 +188,13 @@ def row_variances(X: Any) -> Array:
 def device_variances(block: Array) -> Array:
     """`row_variances` of dense rows that are on a device."""
     xp = array_namespace(block)
-    if block.shape[1] == 1:
-        return xp.zeros(len(block), dtype=xp.float64, device=device(block))
-    return xp.var(xp.astype(block, xp.float64), axis=1, correction=1)
+    exact: Array = xp.astype(block, xp.float64)
+    variances: Array = (
+        xp.zeros_like(exact[:, 0])
+        if exact.shape[1] == 1
+        else xp.var(exact, axis=1, correction=1)
+    )
+    return variances
 
 
 def match_rows(
