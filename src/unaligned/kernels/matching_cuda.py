@@ -152,8 +152,7 @@ def _like_by_like(columns: Any, warps: int) -> Any:
     import torch
 
     top, where = columns.max(dim=1)
-    falling = top.argsort(descending=True, stable=True)
-    order = falling[where[falling].argsort(stable=True)]
+    order = (where - top / (2 * top.abs().max())).argsort(stable=True)
     dealt = len(order) // (32 * warps) * 32 * warps
     hands = order[:dealt].reshape(-1, 32, warps).mT.reshape(-1)
     return torch.cat([hands, order[dealt:]])
