@@ -153,7 +153,7 @@ def test_runs_that_promise_too_little_are_not_looked_into(torch, on_cpu, monkeyp
     def launch(self, done):
         # Columns with nothing in common with the rows would be the best, if scored.
         self.packed[0][self.packed[1] == 1] = 9
-        launch_rounds(self, done)
+        return launch_rounds(self, done)
 
     monkeypatch.setattr(matching_cuda._Matching, "launch_rounds", launch)
     found = result_of(matching_cuda.match_in_turn(rows, columns, module))
@@ -166,6 +166,17 @@ def test_rounds_to_spare_do_no_harm(on_cpu, monkeypatch):
     rng = np.random.default_rng(5)
     rows, columns = (KINDS["dirichlet"](rng, 70, 4).astype(dtype) for _ in range(2))
     check(rows, columns, np.arange(70), module)
+
+
+def test_others_get_their_turn(torch, on_cpu, monkeypatch):
+    dtype, module = on_cpu
+    monkeypatch.setattr(matching_cuda, "SPARE_ROUNDS", 4)
+    monkeypatch.setattr(matching_cuda, "ROUNDS_AT_ONCE", 2)
+    points = torch.eye(5, dtype=getattr(torch, dtype.name))
+    launched = []
+    for _ in matching_cuda.match_in_turn(points, points, module):
+        launched.append(module.launches.count("resolve"))
+    assert launched == [2, 4, 5]
 
 
 def test_nan_is_no_endless_loop(torch, on_cpu):

@@ -20,6 +20,9 @@ RESOLVING_THREADS = 512
 PREPARING_THREADS = 128
 PACKING_THREADS = 1024
 SPARE_ROUNDS = 3  # cost little where all rows have chosen
+# Launched before others get their turn: where a thousand launches wait, the next one
+# blocks, and matchings of other views would begin when this one ends.
+ROUNDS_AT_ONCE = 128
 WORTH_PACKING = 0.5  # share of the columns that may be taken, and are passed over
 
 
@@ -28,7 +31,7 @@ def match_in_turn(
 ) -> Steps[Any]:
     """Give each row, as they come, the free column with the largest inner product.
 
-    Yields when everything is launched that can be launched without waiting.
+    Yields when some rounds are launched, for others to launch theirs.
 
     Parameters
     ----------
@@ -47,7 +50,7 @@ def match_in_turn(
         module = compiled("matching.cu", str(rows.dtype), **macros)
     matching, done = _Matching(rows, columns, module), 0
     while done < len(rows):
-        matching.launch_rounds(done)
+        yield from matching.launch_rounds(done)
         yield
         if holds(matching.progress[0] == len(rows)):
             break
@@ -124,7 +127,7 @@ class _Matching:
         self.pack()
         self.relabel()
 
-    def launch_rounds(self, done: int) -> None:
+    def launch_rounds(self, done: int) -> Steps[None]:
         """Launch as many rounds as the other rows need, and some for used-up lists.
 
         While they are recorded, nobody can launch more later: twice as many. At sizes
@@ -132,7 +135,7 @@ class _Matching:
         """
         since_packed = 0
         last = self.n_rows * (2 if is_recording() else 1) + SPARE_ROUNDS * BLOCK_ROWS
-        for start in range(done, last, BLOCK_ROWS):
+        for n_launched, start in enumerate(range(done, last, BLOCK_ROWS), start=1):
             self.shortlist()
             self.resolve()
             since_packed += BLOCK_ROWS
@@ -140,6 +143,8 @@ class _Matching:
                 self.pack()
                 self.relabel()
                 since_packed = 0
+            if n_launched % ROUNDS_AT_ONCE == 0:
+                yield
 
 
 def _like_by_like(columns: Any, warps: int) -> Any:

@@ -176,7 +176,8 @@ def init_state(problem: Problem, anchors: Array, graph: Array) -> State:
     v, n = len(problem.views), len(graph)
     device = problem.device
     permutations = beside_template(problem, [device.put(np.arange(n))] * v, 0)
-    graphs = [device.put(graph)[inverse(p)] for p in permutations]
+    shared = device.put(graph)
+    graphs = [shared[inverse(p)] for p in permutations]
     return State(
         anchors=device.put(anchors.astype(np.float64)),
         projections=[],
