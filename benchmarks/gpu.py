@@ -79,7 +79,7 @@ def recorded(iterations=20):
         reached, spent = [], []
         for record in (False, True):
             posed, state = begin(Xs, size, Torch(record=record))
-            state = iterate(posed, state, 5)  # a template is recorded the second time
+            state = iterate(posed, state, 5)  # they are recorded after the first
             synchronise()
             start = time.perf_counter()
             state = iterate(posed, state, iterations)

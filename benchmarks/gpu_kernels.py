@@ -48,7 +48,8 @@ def environment():
     )
     for dtype in ("torch.float32", "torch.float64"):
         for name, macros in (
-            ("matching.cu", matching_cuda.definitions()),
+            ("matching.cu", matching_cuda.definitions(10)),
+            ("matching.cu", matching_cuda.definitions(102)),
             ("simplex.cu", {}),
         ):
             start = time.perf_counter()
@@ -159,7 +160,7 @@ class TimedModule:
 
 def time_per_kernel(rows, columns):
     """Count rounds, and milliseconds of each kernel in all of them."""
-    macros = matching_cuda.definitions()
+    macros = matching_cuda.definitions(rows.shape[1])
     timed = TimedModule(compiled("matching.cu", str(rows.dtype), **macros))
     match_in_turn(rows, columns, timed)
     synchronise()

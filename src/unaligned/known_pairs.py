@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from unaligned.alignment import Alignment
+from unaligned.kernels.matching import honour
 from unaligned.views import Views, label
 
 __all__ = [
@@ -68,12 +69,7 @@ class KnownPairs:
         Entry s of the permutation is the row of view i beside row s of view j. Rows
         that are no known partners keep their sequence.
         """
-        rows_i, rows_j = self.between(i, j)
-        honoured = np.empty_like(permutation)
-        honoured[rows_j] = rows_i
-        free_j = np.delete(np.arange(len(permutation)), rows_j)
-        honoured[free_j] = permutation[~np.isin(permutation, rows_i)]
-        return honoured
+        return honour(permutation, self.between(i, j))
 
     def with_found(self, found: Alignment) -> "KnownPairs":
         """Add rows that an alignment matched, where nothing was known before."""

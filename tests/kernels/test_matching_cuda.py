@@ -24,47 +24,54 @@ double room[1 << 16];
 int nexts[1 << 16], n_free[32];
 
 extern "C" void launch_prepare(
-    int blocks, int threads, const SCALAR *columns, SCALAR *packed, Flag *taken,
-    int *names, Progress *progress, int n_columns, int n_packed, int m)
+    int blocks, int threads, const SCALAR *columns, const long long *order,
+    SCALAR *packed, Flags *taken, int *names, Progress *progress, int n_columns,
+    int n_packed, int m)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        prepare(columns, packed, taken, names, progress, n_columns, n_packed, m);
+        prepare(columns, order, packed, taken, names, progress, n_columns, n_packed, m);
     });
 }
 
 extern "C" void launch_shortlist(
     int blocks, int threads, const SCALAR *rows, const SCALAR *columns,
-    const Flag *taken, const Progress *progress, int *lists, int n_rows,
-    int n_columns, int m)
+    const SCALAR *largest, const int *firsts, const Flags *taken, const int *names,
+    const int *positions, const Progress *progress, int *lists, int n_rows,
+    int n_columns, int n_places, int m)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        shortlist(rows, columns, taken, progress, lists, n_rows, n_columns, m);
+        shortlist(
+            rows, columns, largest, firsts, taken, names, positions, progress, lists,
+            n_rows, n_columns, n_places, m);
     });
 }
 
 extern "C" void launch_resolve(
-    int blocks, int threads, const int *lists, int *taken, const int *names,
-    Progress *progress, int *column_of_row, int n_rows, int n_words_of_room)
+    int blocks, int threads, const int *lists, Flags *taken, const int *names,
+    Progress *progress, int *column_of_row, int n_rows, int n_flags_of_room)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
         resolve(
-            lists, taken, names, progress, column_of_row, n_rows, n_words_of_room);
+            lists, taken, names, progress, column_of_row, n_rows, n_flags_of_room);
     });
 }
 
 extern "C" void launch_pack(
-    int blocks, int threads, SCALAR *columns, const Flag *taken,
-    const Progress *progress, int n_columns)
+    int blocks, int threads, SCALAR *columns, SCALAR *largest, const Flags *taken,
+    const Progress *progress, int n_columns, int n_places)
 {
     cuda_on_cpu::launch(blocks, threads, [=] {
-        pack(columns, taken, progress, n_columns);
+        pack(columns, largest, taken, progress, n_columns, n_places);
     });
 }
 
 extern "C" void launch_relabel(
-    int blocks, int threads, int *names, Flag *taken, Progress *progress)
+    int blocks, int threads, int *names, int *positions, int *firsts, Flags *taken,
+    Progress *progress, int n_columns)
 {
-    cuda_on_cpu::launch(blocks, threads, [=] { relabel(names, taken, progress); });
+    cuda_on_cpu::launch(blocks, threads, [=] {
+        relabel(names, positions, firsts, taken, progress, n_columns);
+    });
 }
 """
 
@@ -89,7 +96,7 @@ def modules():
 
 
 @pytest.fixture(
-    params=[("float", 2, 48 * 1024), ("double", 1, 4 * 65 * 32 + 80)],
+    params=[("float", 2, 48 * 1024), ("double", 1, 4 * 65 * 32 + 8)],
     ids=["float32", "float64 with little shared memory"],
 )
 def on_cpu(request, monkeypatch, modules, tmp_path):
@@ -101,7 +108,7 @@ def on_cpu(request, monkeypatch, modules, tmp_path):
     monkeypatch.setattr(matching_cuda, "PACKING_THREADS", 64)
     monkeypatch.setattr(matching_cuda, "SPARE_ROUNDS", 0)
     if scalar not in modules:
-        macros = {"SCALAR": scalar, **matching_cuda.definitions()}
+        macros = {"SCALAR": scalar, **matching_cuda.definitions(1)}
         modules[scalar] = ModuleOnCpu(tmp_path, LAUNCHERS, macros, shared_bytes)
     modules[scalar].launches.clear()
     return np.dtype({"float": "f4", "double": "f8"}[scalar]), modules[scalar]
@@ -128,12 +135,48 @@ def test_lists_that_are_used_up(on_cpu, kind):
     assert module.launches.count("pack") > 1
 
 
+@pytest.mark.parametrize("kind", ["mixed", "eighths", "dirichlet", "mostly nothing"])
+def test_more_columns_than_a_warp_sees_at_once(on_cpu, kind):
+    dtype, module = on_cpu
+    rng = np.random.default_rng(6)
+    rows, columns = (KINDS[kind](rng, n, 4).astype(dtype) for n in (40, 2500))
+    check(rows, columns, rng.permutation(40), module)
+
+
+def test_runs_that_promise_too_little_are_not_looked_into(torch, on_cpu, monkeypatch):
+    dtype, module = on_cpu
+    rows = torch.eye(2, dtype=getattr(torch, dtype.name))[[0] * 20]
+    columns = rows.new_zeros((2048, 2))
+    columns[::2, 0], columns[1::2, 1] = 1, 1
+    launch_rounds = matching_cuda._Matching.launch_rounds
+
+    def launch(self, done):
+        # Columns with nothing in common with the rows would be the best, if scored.
+        self.packed[0][self.packed[1] == 1] = 9
+        return launch_rounds(self, done)
+
+    monkeypatch.setattr(matching_cuda._Matching, "launch_rounds", launch)
+    found = result_of(matching_cuda.match_in_turn(rows, columns, module))
+    assert found.tolist() == [*range(0, 40, 2)]
+
+
 def test_rounds_to_spare_do_no_harm(on_cpu, monkeypatch):
     dtype, module = on_cpu
     monkeypatch.setattr(matching_cuda, "SPARE_ROUNDS", 4)
     rng = np.random.default_rng(5)
     rows, columns = (KINDS["dirichlet"](rng, 70, 4).astype(dtype) for _ in range(2))
     check(rows, columns, np.arange(70), module)
+
+
+def test_others_get_their_turn(torch, on_cpu, monkeypatch):
+    dtype, module = on_cpu
+    monkeypatch.setattr(matching_cuda, "SPARE_ROUNDS", 4)
+    monkeypatch.setattr(matching_cuda, "ROUNDS_AT_ONCE", 2)
+    points = torch.eye(5, dtype=getattr(torch, dtype.name))
+    launched = []
+    for _ in matching_cuda.match_in_turn(points, points, module):
+        launched.append(module.launches.count("resolve"))
+    assert launched == [2, 4, 5]
 
 
 def test_nan_is_no_endless_loop(torch, on_cpu):
@@ -155,7 +198,7 @@ def test_small_problems_on_the_gpu():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_larger_problems_on_the_gpu(kind, dtype):
     rng = np.random.default_rng(3)
-    for n, m in ((5000, 10), (3000, 60)):
+    for n, m in ((5000, 10), (3000, 102)):
         with np.errstate(under="ignore"):
             rows = KINDS[kind](rng, n, m).astype(dtype)
             columns = KINDS[kind](rng, n + 100, m).astype(dtype)

@@ -205,7 +205,7 @@ def too_few_rounds(launch_rounds):
             self.shortlist()
             self.resolve()
         else:
-            launch_rounds(self, done)
+            yield from launch_rounds(self, done)
 
     return launch
 

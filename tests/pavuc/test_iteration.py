@@ -74,8 +74,8 @@ def test_without_the_alignment_term_there_is_no_pull(blobs):
 def test_floor_is_rounding_at_the_root_mean_square_length_of_rows(dtype):
     X = np.array([[3, 4], [0, 0], [6, 8], [0, 0]], dtype=dtype)
     eps = np.finfo(dtype).eps
-    assert_allclose(iteration.residual_floor(X), eps * np.sqrt((25 + 100) / 4))
-    assert iteration.residual_floor(np.zeros((3, 2), dtype=dtype)) == eps
+    assert_allclose(iteration.residual_floor(X, dtype), eps * np.sqrt((25 + 100) / 4))
+    assert iteration.residual_floor(np.zeros((3, 2), dtype=dtype), dtype) == eps
 
 
 def test_all_rows_of_a_view_are_the_view_itself():

@@ -14,8 +14,9 @@ from unaligned.kernels import blocks
 from unaligned.kernels.devices import Cores, HostRows, Torch, on_host
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import clustering_scores
-from unaligned.pavuc.iteration import init_state, pose
+from unaligned.pavuc.iteration import init_state, pose, residual_floor
 from unaligned.pavuc.solver import solve
+from unaligned.pavuc.updates import choosing_order
 from unaligned.views import check_views
 
 
@@ -124,6 +125,23 @@ class TestTensors:
                 assert str(graph.device).startswith(name)
                 assert_allclose(one.graphs[i], on_host(graph), atol=1e-9)
                 assert_array_equal(one.permutations[i], on_host(other.permutations[i]))
+
+    @pytest.mark.parametrize("kind", ["dense", "sparse", "on the host"])
+    @pytest.mark.parametrize("width", [1, 7])
+    def test_orders_and_floors_agree(self, name, kind, width):
+        X = np.random.default_rng(0).normal(size=(300, width)).astype(np.float32)
+        X[::7] = X[0]  # equals stay in their sequence
+        if kind == "sparse":
+            X = sparse.csr_array(np.where(np.abs(X) > 1, X, 0))
+        device = Torch(name)
+        if kind == "on the host":
+            device._room = 0.0
+        there = device.put_view(X)
+        order = choosing_order(there)
+        assert str(order.device).startswith(name)
+        assert_array_equal(on_host(order), choosing_order(X))
+        floors = residual_floor(X, X.dtype), residual_floor(there, X.dtype)
+        assert_allclose(floors[0], floors[1], rtol=1e-5)
 
     def test_float32_stays_float32(self, name):
         Xs = noisy(dtype=np.float32)

@@ -92,9 +92,11 @@ def _lloyd(points: Any, centers: Any, max_iter: int) -> tuple[float, Any, Any]:
         before, (labels, closeness) = labels, _assign(points, centers)
         if before is not None and bool((labels == before).all()):
             break
-        members = (labels[..., None] == numbers).to(points.dtype)
-        sizes = members.sum(dim=1)[..., None]
-        moved = members.mT @ points / sizes.clamp(min=1)
+        # One product for all restarts: a GPU shares out the rows of one, not of many.
+        members = (labels.mT[..., None] == numbers).to(points.dtype)
+        sizes = members.sum(dim=0)[..., None]
+        sums = (members.reshape(len(points), -1).mT @ points).reshape(centers.shape)
+        moved = sums / sizes.clamp(min=1)
         if bool((sizes == 0).any()):
             # An empty cluster starts again at a point that is far from its centre.
             far = (2 * closeness - squares).argsort(dim=1)[:, :n_clusters]

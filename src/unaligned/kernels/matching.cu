@@ -1,9 +1,13 @@
 // The greedy matching on a GPU, a block of rows at a time.
 //
-// `shortlist` scores the next rows against all columns that are left, and lists the best
+// `shortlist` scores the next rows against the columns that are left, and lists the best
 // columns of each row, best first. `resolve` then lets the rows choose in turn, each the
 // first column of its list that is still free, until a list is used up or the block is
 // done. The next block begins where this one ended.
+//
+// Columns lie side by side in an order in which like ones are near each other, and the
+// largest size of each coordinate is known of every 32 of them, a run. Most runs can hold
+// nothing that would be listed, which is seen without a look into them.
 //
 // `pack` and `relabel` leave out the columns that are taken, now and then. Until the next
 // time a column goes by its position among those that were left.
@@ -19,15 +23,16 @@
 #define NOBODY 0x7fffffff
 #define LENGTH (32 * WARPS)  // of a list
 #define UNROLL 8  // columns that a thread scores at the same time
-#define FLAGS_BEYOND 4  // the last column, that say taken
 
-typedef unsigned char Flag;  // of a column: 1 if it is taken
+typedef unsigned Flags;  // of the columns of a run: a bit is 1 if its column is taken
 
-// A column that a row may choose.
+// A column that a row may choose, by its name.
 struct Candidate {
     double score;
     int column;
 };
+
+#define NONE (Candidate{LOWEST, NOBODY})  // comes before no candidate
 
 __device__ bool comes_before(const Candidate &one, const Candidate &other)
 {
@@ -36,6 +41,11 @@ __device__ bool comes_before(const Candidate &one, const Candidate &other)
 }
 
 __device__ unsigned lanes_below(int lane) { return (1u << lane) - 1; }
+
+__device__ bool is_taken(const volatile Flags *taken, int position)
+{
+    return taken[position >> 5] >> (position & 31) & 1;
+}
 
 // The better of the candidates of two lanes, or the other one.
 __device__ Candidate exchange(const Candidate &mine, int gap, bool better)
@@ -68,6 +78,19 @@ __device__ __noinline__ Candidate merged(Candidate best, Candidate waiting, int 
     return mine;
 }
 
+// Flags of a run where the first columns are free, and what comes after them is taken.
+__device__ Flags flags_beyond(int n_free, int run)
+{
+    const int n_here = n_free - 32 * run;
+    return n_here <= 0 ? EVERYONE : n_here >= 32 ? 0u : EVERYONE << n_here;
+}
+
+// Where a run's largest sizes and smallest name are: those of a warp lie side by side.
+__device__ int place_of(int run, int n_runs)
+{
+    return run % WARPS * ((n_runs + WARPS - 1) / WARPS) + run / WARPS;
+}
+
 // How many of 32 candidates, best first, come before another one.
 __device__ int count_before(const Candidate &mine, const double *scores, const int *columns)
 {
@@ -86,38 +109,44 @@ struct Progress {
     int n_packed;  // columns that are left, or were when they were packed
 };
 
-// Begin a matching: columns (n_columns, m) are packed side by side, (m, n_packed), all of
-// them free, and go by their own names. A thread for each, and for some that are none.
+// Begin a matching: columns (n_columns, m) are put side by side in an order of their
+// names, (m, n_packed), all of them free. A thread for each, and for some that are none.
 extern "C" __global__ void prepare(
-    const SCALAR *columns, SCALAR *packed, Flag *taken, int *names, Progress *progress,
-    int n_columns, int n_packed, int m)
+    const SCALAR *columns, const long long *order, SCALAR *packed, Flags *taken,
+    int *names, Progress *progress, int n_columns, int n_packed, int m)
 {
-    const int column = blockIdx.x * blockDim.x + threadIdx.x;
-    if (column == 0)
+    const int position = blockIdx.x * blockDim.x + threadIdx.x;
+    if (position == 0)
         *progress = {0, n_packed};
-    if (column < n_packed + FLAGS_BEYOND)
-        taken[column] = column >= n_columns;
-    if (column >= n_packed)
+    if (position <= n_packed / 32)
+        taken[position] = flags_beyond(n_columns, position);
+    if (position >= n_packed)
         return;
-    names[column] = column;
-    for (int h = 0; h < m; ++h) {
-        const bool is_one = column < n_columns;
-        packed[(long long)h * n_packed + column]
-            = is_one ? columns[(long long)column * m + h] : SCALAR(0);
-    }
+    const bool is_one = position < n_columns;
+    const int name = is_one ? int(order[position]) : NOBODY;
+    names[position] = name;
+    for (int h = 0; h < m; ++h)
+        packed[(long long)h * n_packed + position]
+            = is_one ? columns[(long long)name * m + h] : SCALAR(0);
 }
 
 // A thread block for each row. Rows are in the order in which they choose, (n_rows, m).
 // Columns are packed, (m, n_columns); those that are left are the first n_packed, a
-// multiple of 32. A list ends with n_packed, which is no column; its flag, too, says
-// that it is taken.
+// multiple of 32. Of each run of 32 of them `largest`, (m, n_places), has the largest size
+// of every coordinate, and `firsts` the smallest name. A list holds positions. It ends
+// with n_packed, which is no column; its flag, too, says that it is taken.
 //
-// Every warp looks at each WARPS-th run of 32 columns, and keeps the best 32 of them.
-// Those of all warps together are the best of all columns down to the one from which on
-// some warp may have dropped a better one.
+// Every warp looks at each WARPS-th run, and keeps the best 32 columns of them. Those of
+// all warps together are the best of all columns down to the one from which on some warp
+// may have dropped a better one.
+//
+// A warp begins with the runs that promise most: of those that fall to a lane, the best.
+// It looks into a run only if a column could come before its bar, the last of the best
+// 32: sizes in place of values give no smaller score, since rounding keeps the order.
 extern "C" __global__ void shortlist(
-    const SCALAR *rows, const SCALAR *columns, const Flag *taken,
-    const Progress *progress, int *lists, int n_rows, int n_columns, int m)
+    const SCALAR *rows, const SCALAR *columns, const SCALAR *largest, const int *firsts,
+    const Flags *taken, const int *names, const int *positions, const Progress *progress,
+    int *lists, int n_rows, int n_columns, int n_places, int m)
 {
     extern __shared__ double room[];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -148,56 +177,87 @@ extern "C" __global__ void shortlist(
     list[threadIdx.x] = n_packed;
     __syncthreads();
 
-    const int n_weights = *n_support;
-    Candidate best = {LOWEST, NOBODY};
-    double bar = LOWEST;  // to be exceeded, for a column to be among the best
-    int n_waiting = 0;
-    for (int start = 32 * warp; start < n_packed; start += UNROLL * LENGTH) {
-        double total[UNROLL] = {};
-        bool is_free[UNROLL];
-#pragma unroll
-        for (int u = 0; u < UNROLL; ++u) {
-            const int run = start + u * LENGTH;
-            is_free[u] = run < n_packed && !taken[run + lane];
-        }
+    const int n_weights = *n_support, n_runs = n_packed / 32;
+    const auto promise_of = [&](int run) {
+        if (run >= n_runs || taken[run] == EVERYONE)
+            return NONE;
+        const int place = place_of(run, n_columns / 32);
+        double total = 0.0;
         for (int s = 0; s < n_weights; ++s) {
-            const SCALAR *values = columns + (long long)support[s] * n_columns + lane;
-            const double weight = weights[s];
-            double value[UNROLL];
+            const SCALAR *sizes = largest + (long long)support[s] * n_places;
+            total = fma(fabs(weights[s]), double(sizes[place]), total);
+        }
+        return Candidate{total, firsts[place]};
+    };
+    Candidate promise = NONE;
+    int first_run = 0;  // that this lane looks into
+    for (int run = warp + WARPS * lane; run < n_runs; run += LENGTH) {
+        const Candidate other = promise_of(run);
+        if (comes_before(other, promise))
+            promise = other, first_run = run;
+    }
+    promise = merged(NONE, promise, lane);
+    int run = promise.column == NOBODY ? 0 : positions[promise.column] / 32;
+
+    Candidate best = NONE, bar = NONE;
+    int n_waiting = 0;
+    for (int start = warp;; start += LENGTH) {
+        unsigned vote;
+        while ((vote = __ballot_sync(EVERYONE, comes_before(promise, bar))) != 0) {
+            double total[UNROLL] = {};
+            int position[UNROLL];
+            bool is_free[UNROLL];
 #pragma unroll
             for (int u = 0; u < UNROLL; ++u) {
-                const int run = start + u * LENGTH;
-                value[u] = run < n_packed ? double(values[run]) : 0.0;
+                const int next = __ffs(vote) - 1;  // or -1
+                vote &= vote - 1;
+                if (lane == next)
+                    promise = NONE;
+                position[u] = 32 * __shfl_sync(EVERYONE, run, next & 31) + lane;
+                is_free[u] = next >= 0 && !(taken[position[u] >> 5] >> lane & 1);
+            }
+            for (int s = 0; s < n_weights; ++s) {
+                const SCALAR *values = columns + (long long)support[s] * n_columns;
+                const double weight = weights[s];
+                double value[UNROLL];
+#pragma unroll
+                for (int u = 0; u < UNROLL; ++u)
+                    value[u] = is_free[u] ? double(values[position[u]]) : 0.0;
+#pragma unroll
+                for (int u = 0; u < UNROLL; ++u)
+                    total[u] = fma(weight, value[u], total[u]);
             }
 #pragma unroll
-            for (int u = 0; u < UNROLL; ++u)
-                total[u] = fma(weight, value[u], total[u]);
-        }
-#pragma unroll
-        for (int u = 0; u < UNROLL; ++u) {
-            // Later columns lose ties, so the bar has to be exceeded.
-            const bool enters = is_free[u] && total[u] > bar;
-            const unsigned vote = __ballot_sync(EVERYONE, enters);
-            if (vote == 0)
-                continue;
-            if (enters) {
-                const int i = n_waiting + __popc(vote & lanes_below(lane));
-                scores[i] = total[u], waiting[i] = start + u * LENGTH + lane;
-            }
-            n_waiting += __popc(vote);
-            __syncwarp();
-            if (n_waiting >= 32) {
-                best = merged(best, {scores[lane], waiting[lane]}, lane);
-                bar = __shfl_sync(EVERYONE, best.score, 31);
-                n_waiting -= 32;
-                scores[lane] = scores[32 + lane], waiting[lane] = waiting[32 + lane];
+            for (int u = 0; u < UNROLL; ++u) {
+                const bool may = is_free[u] && total[u] >= bar.score;
+                const Candidate mine = {total[u], may ? names[position[u]] : NOBODY};
+                const bool enters = may && comes_before(mine, bar);
+                const unsigned entering = __ballot_sync(EVERYONE, enters);
+                if (entering == 0)
+                    continue;
+                if (enters) {
+                    const int i = n_waiting + __popc(entering & lanes_below(lane));
+                    scores[i] = mine.score, waiting[i] = mine.column;
+                }
+                n_waiting += __popc(entering);
                 __syncwarp();
+                if (n_waiting >= 32) {
+                    best = merged(best, {scores[lane], waiting[lane]}, lane);
+                    bar = {__shfl_sync(EVERYONE, best.score, 31),
+                           __shfl_sync(EVERYONE, best.column, 31)};
+                    n_waiting -= 32;
+                    scores[lane] = scores[32 + lane], waiting[lane] = waiting[32 + lane];
+                    __syncwarp();
+                }
             }
         }
+        if (start >= n_runs)
+            break;
+        run = start + WARPS * lane;
+        promise = run == first_run ? NONE : promise_of(run);
     }
-    const Candidate none = {LOWEST, NOBODY};
     const bool waits = lane < n_waiting;
-    best = merged(best, waits ? Candidate{scores[lane], waiting[lane]} : none, lane);
+    best = merged(best, waits ? Candidate{scores[lane], waiting[lane]} : NONE, lane);
 
     __syncwarp();
     scores[lane] = best.score, waiting[lane] = best.column;
@@ -211,16 +271,16 @@ extern "C" __global__ void shortlist(
             surely = surely && n < 32;
         }
     if (surely)
-        list[rank] = best.column;
+        list[rank] = positions[best.column];
 }
 
 // The first column of a list that is free, or n_packed if it is used up. For one warp.
 __device__ __noinline__ int search(
-    const int *list, const volatile Flag *taken, int n_packed, int lane)
+    const int *list, const volatile Flags *taken, int n_packed, int lane)
 {
     for (int k = 0; k < WARPS; ++k) {
         const int column = list[32 * k + lane];
-        const unsigned vote = __ballot_sync(EVERYONE, !taken[column]);
+        const unsigned vote = __ballot_sync(EVERYONE, !is_taken(taken, column));
         if (vote != 0)
             return __shfl_sync(EVERYONE, column, __ffs(vote) - 1);
     }
@@ -233,7 +293,7 @@ __device__ __noinline__ int search(
 //
 // Nothing else can be done meanwhile: what counts here is the number of instructions.
 __device__ __forceinline__ int choose_in_turn(
-    const int *nexts, const int *lists, volatile Flag *taken, int *column_of_row,
+    const int *nexts, const int *lists, volatile Flags *taken, int *column_of_row,
     int n_rows, int n_packed, int lane)
 {
     const unsigned me = 1u << lane, up_to_me = me | lanes_below(lane);
@@ -241,15 +301,17 @@ __device__ __forceinline__ int choose_in_turn(
     for (int row = 0; row < n_rows; ++row) {
         int mine = coming;
         coming = nexts[(row + 1) * 32 + lane];
-        unsigned vote = __ballot_sync(EVERYONE, !taken[mine]);
+        Flags flags = taken[mine >> 5];
+        unsigned vote = __ballot_sync(EVERYONE, !(flags >> (mine & 31) & 1));
         if (vote == 0) {
             mine = search(lists + row * LENGTH, taken, n_packed, lane);
             if (mine == n_packed)
                 return row;
+            flags = taken[mine >> 5];
             vote = EVERYONE;
         }
         if ((vote & up_to_me) == me) {  // the first whose column is free
-            taken[mine] = 1;
+            taken[mine >> 5] = flags | 1u << (mine & 31);
             column_of_row[row] = mine;
         }
         __syncwarp();
@@ -260,7 +322,7 @@ __device__ __forceinline__ int choose_in_turn(
 // The next 32 columns of a list that are free. For one warp. What is taken in the
 // meantime is found out when the row chooses.
 __device__ void look_ahead(
-    int *next, const int *list, const volatile Flag *taken, int n_packed, int lane)
+    int *next, const int *list, const volatile Flags *taken, int n_packed, int lane)
 {
     int column[WARPS], n_found = 0;
     next[lane] = n_packed;
@@ -270,7 +332,7 @@ __device__ void look_ahead(
         column[k] = list[32 * k + lane];
 #pragma unroll
     for (int k = 0; k < WARPS; ++k) {
-        const bool is_free = !taken[column[k]];
+        const bool is_free = !is_taken(taken, column[k]);
         const unsigned vote = __ballot_sync(EVERYONE, is_free);
         const int place = n_found + __popc(vote & lanes_below(lane));
         if (is_free && place < 32)
@@ -281,7 +343,7 @@ __device__ void look_ahead(
 
 // The first warp lets rows choose, 32 at a time, while the others look ahead.
 __device__ __forceinline__ int choose_all(
-    const int *lists, int *nexts, volatile Flag *taken, int *column_of_row, int n_rows,
+    const int *lists, int *nexts, volatile Flags *taken, int *column_of_row, int n_rows,
     int n_packed)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, n_warps = blockDim.x / 32;
@@ -307,35 +369,35 @@ __device__ __forceinline__ int choose_all(
     return n_chosen;
 }
 
-__device__ void copy(int *to, const int *from, int n)
+__device__ void copy(Flags *to, const Flags *from, int n)
 {
     for (int i = threadIdx.x; i < n; i += blockDim.x)
         to[i] = from[i];
 }
 
 // One thread block. Flags of columns are copied to shared memory, if it has room for
-// them, four at a time.
+// them.
 extern "C" __global__ void __launch_bounds__(1024) resolve(
-    const int *lists, int *taken, const int *names, Progress *progress,
-    int *column_of_row, int n_rows, int n_words_of_room)
+    const int *lists, Flags *taken, const int *names, Progress *progress,
+    int *column_of_row, int n_rows, int n_flags_of_room)
 {
     extern __shared__ int nexts[];  // of two times 32 rows and one, then flags
-    int *flags = nexts + 65 * 32;
+    Flags *flags = (Flags *)(nexts + 65 * 32);
     const int first = progress->n_rows, n_block = min(BLOCK_ROWS, n_rows - first);
     if (n_block <= 0)
         return;
-    const int n_packed = progress->n_packed, n_words = n_packed / 4 + 1;
-    const bool fits = n_words <= n_words_of_room;
+    const int n_packed = progress->n_packed, n_flags = n_packed / 32 + 1;
+    const bool fits = n_flags <= n_flags_of_room;
     int *chosen = column_of_row + first;
     if (fits)
-        copy(flags, taken, n_words);
+        copy(flags, taken, n_flags);
     __syncthreads();
     // Two calls, so that the compiler sees which flags are in shared memory.
     const int n_chosen = fits
-        ? choose_all(lists, nexts, (Flag *)flags, chosen, n_block, n_packed)
-        : choose_all(lists, nexts, (Flag *)taken, chosen, n_block, n_packed);
+        ? choose_all(lists, nexts, flags, chosen, n_block, n_packed)
+        : choose_all(lists, nexts, taken, chosen, n_block, n_packed);
     if (fits)
-        copy(taken, flags, n_words);
+        copy(taken, flags, n_flags);
     if (threadIdx.x == 0)  // of the warp that knows
         progress->n_rows = first + n_chosen;
     __syncthreads();
@@ -347,13 +409,13 @@ extern "C" __global__ void __launch_bounds__(1024) resolve(
 // are. For a thread block, with shared memory for a number per warp. What is not moved
 // yet is never written to: nothing moves to the back.
 template <typename Value>
-__device__ int keep_free(Value *values, const Flag *taken, int n, int *n_free)
+__device__ int keep_free(Value *values, const Flags *taken, int n, int *n_free)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, n_warps = blockDim.x / 32;
     int n_kept = 0;
     for (int start = 0; start < n; start += blockDim.x) {
         const int column = start + threadIdx.x;
-        const bool stays = column < n && !taken[column];
+        const bool stays = column < n && !is_taken(taken, column);
         const Value value = stays ? values[column] : Value(0);
         const unsigned vote = __ballot_sync(EVERYONE, stays);
         if (lane == 0)
@@ -373,21 +435,40 @@ __device__ int keep_free(Value *values, const Flag *taken, int n, int *n_free)
 
 // A thread block for each coordinate of the columns.
 extern "C" __global__ void __launch_bounds__(1024) pack(
-    SCALAR *columns, const Flag *taken, const Progress *progress, int n_columns)
+    SCALAR *columns, SCALAR *largest, const Flags *taken, const Progress *progress,
+    int n_columns, int n_places)
 {
     extern __shared__ int n_free[];
     SCALAR *values = columns + (long long)blockIdx.x * n_columns;
-    keep_free(values, taken, progress->n_packed, n_free);
+    SCALAR *sizes = largest + (long long)blockIdx.x * n_places;
+    const int n_kept = keep_free(values, taken, progress->n_packed, n_free);
+    for (int run = threadIdx.x; 32 * run < n_kept; run += blockDim.x) {
+        SCALAR size = 0;
+        for (int i = 32 * run; i < min(32 * run + 32, n_kept); ++i) {
+            const SCALAR mine = values[i] < 0 ? -values[i] : values[i];
+            size = mine > size ? mine : size;
+        }
+        sizes[place_of(run, n_columns / 32)] = size;
+    }
 }
 
 // One thread block, when all columns are packed: nothing of what is left is taken.
 extern "C" __global__ void __launch_bounds__(1024) relabel(
-    int *names, Flag *taken, Progress *progress)
+    int *names, int *positions, int *firsts, Flags *taken, Progress *progress,
+    int n_columns)
 {
     extern __shared__ int n_free[];
     const int n = progress->n_packed, n_kept = keep_free(names, taken, n, n_free);
-    for (int i = threadIdx.x; i < n; i += blockDim.x)
-        taken[i] = i >= n_kept;
+    for (int run = threadIdx.x; run <= n / 32; run += blockDim.x) {
+        int first = NOBODY;
+        for (int i = 32 * run; i < min(32 * run + 32, n_kept); ++i) {
+            positions[names[i]] = i;
+            first = min(first, names[i]);
+        }
+        if (first != NOBODY)
+            firsts[place_of(run, n_columns / 32)] = first;
+        taken[run] = flags_beyond(n_kept, run);
+    }
     __syncthreads();
     if (threadIdx.x == 0)
         progress->n_packed = (n_kept + 31) / 32 * 32;

@@ -20,6 +20,7 @@ from unaligned.kernels.memory import available_bytes
 __all__ = [
     "extend_in_steps",
     "extend_matching",
+    "honour",
     "invert",
     "match_greedy",
     "match_optimal",
@@ -208,6 +209,39 @@ def extend_in_steps(
     row_of_column[known_columns] = known_rows
     row_of_column[free_columns[partner]] = free
     return row_of_column
+
+
+def honour(
+    row_of_column: NDArray[np.intp],
+    known: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> NDArray[np.intp]:
+    """Bring known partners together in a permutation.
+
+    Entry s is the row beside column s. Rows that are no known partners keep their
+    sequence.
+
+    Parameters
+    ----------
+    row_of_column : array of shape (n,)
+        Of NumPy or, like ``known``, a tensor of torch on any device.
+    known : tuple of array of int
+        Rows and the columns they belong to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> honour(np.array([3, 2, 0, 1]), (np.array([1]), np.array([0])))
+    array([1, 3, 2, 0])
+    """
+    rows, columns = known
+    if len(rows) == 0:
+        return row_of_column
+    xp, where = array_namespace(row_of_column), device(row_of_column)
+    honoured: NDArray[np.intp] = xp.empty_like(row_of_column)
+    honoured[columns] = rows
+    free = _less(xp.arange(len(row_of_column), device=where), columns)
+    honoured[free] = _less(row_of_column, rows)
+    return honoured
 
 
 def _less(numbers: NDArray[np.intp], known: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -13,10 +13,16 @@ __all__ = ["match_in_turn"]
 
 BLOCK_ROWS = 1024  # that get their lists before one of them chooses
 WARPS = 8  # that look for the best columns of a row; each finds 32 of them
+# From so many coordinates on, fewer rows of a block want the same columns, and half as
+# many warps will do: lists of rows that were simulated were used up no more often.
+MANY_COORDINATES = 64
 RESOLVING_THREADS = 512
 PREPARING_THREADS = 128
 PACKING_THREADS = 1024
-SPARE_ROUNDS = 3  # cost nothing where all rows have chosen
+SPARE_ROUNDS = 3  # cost little where all rows have chosen
+# Launched before others get their turn: where a thousand launches wait, the next one
+# blocks, and matchings of other views would begin when this one ends.
+ROUNDS_AT_ONCE = 128
 WORTH_PACKING = 0.5  # share of the columns that may be taken, and are passed over
 
 
@@ -25,7 +31,7 @@ def match_in_turn(
 ) -> Steps[Any]:
     """Give each row, as they come, the free column with the largest inner product.
 
-    Yields when everything is launched that can be launched without waiting.
+    Yields when some rounds are launched, for others to launch theirs.
 
     Parameters
     ----------
@@ -39,10 +45,12 @@ def match_in_turn(
     tensor of shape (n,)
         The column of each row; among equal ones the smallest, as on the CPU.
     """
-    module = module or compiled("matching.cu", str(rows.dtype), **definitions())
+    if module is None:
+        macros = definitions(rows.shape[1])
+        module = compiled("matching.cu", str(rows.dtype), **macros)
     matching, done = _Matching(rows, columns, module), 0
     while done < len(rows):
-        matching.launch_rounds(done)
+        yield from matching.launch_rounds(done)
         yield
         if holds(matching.progress[0] == len(rows)):
             break
@@ -59,19 +67,24 @@ class _Matching:
         import torch
 
         (self.n_rows, m), self.n_columns = rows.shape, len(columns)
+        warps = definitions(m)["WARPS"]
         n_packed = -(-self.n_columns // 32) * 32
+        n_places = -(-n_packed // 32 // warps) * warps
         integers = {"dtype": torch.int32, "device": rows.device}
         self.progress = torch.empty(2, **integers)
-        self.names = torch.empty(n_packed, **integers)
-        self.taken = torch.empty(n_packed // 4 + 1, **integers)  # a byte per column
-        self.lists = torch.empty((BLOCK_ROWS, 32 * WARPS), **integers)
+        self.names, self.positions = torch.empty((2, n_packed), **integers)
+        self.firsts = torch.empty(n_places, **integers)
+        self.taken = torch.empty(n_packed // 32 + 1, **integers)  # a bit per column
+        self.lists = torch.empty((BLOCK_ROWS, 32 * warps), **integers)
         # A recording goes on with what is there, be the matching done or not.
         self.column_of_row = torch.zeros(self.n_rows, **integers)
         self.rows, columns = rows.contiguous(), columns.contiguous()
         self.packed = columns.new_empty((m, n_packed))
+        self.largest = columns.new_empty((m, n_places))
+        order = _like_by_like(columns, warps)
         module.launcher(
             "prepare",
-            *(columns, self.packed, self.taken, self.names, self.progress),
+            *(columns, order, self.packed, self.taken, self.names, self.progress),
             *(self.n_columns, n_packed, m),
             blocks=n_packed // PREPARING_THREADS + 1,
             threads=PREPARING_THREADS,
@@ -79,11 +92,12 @@ class _Matching:
 
         self.shortlist = module.launcher(
             "shortlist",
-            *(self.rows, self.packed, self.taken, self.progress, self.lists),
-            *(self.n_rows, n_packed, m),
+            *(self.rows, self.packed, self.largest, self.firsts, self.taken),
+            *(self.names, self.positions, self.progress, self.lists),
+            *(self.n_rows, n_packed, n_places, m),
             blocks=BLOCK_ROWS,
-            threads=32 * WARPS,
-            shared_bytes=12 * (m + 64 * WARPS) + 4,
+            threads=32 * warps,
+            shared_bytes=12 * (m + 64 * warps) + 4,
         )
         ahead = 4 * 65 * 32  # bytes of what `resolve` looks ahead
         room = max(0, min(4 * len(self.taken), module.shared_bytes - ahead))
@@ -98,22 +112,30 @@ class _Matching:
         packing = {"threads": PACKING_THREADS, "shared_bytes": PACKING_THREADS // 8}
         self.pack = module.launcher(
             "pack",
-            *(self.packed, self.taken, self.progress, n_packed),
+            *(self.packed, self.largest, self.taken, self.progress),
+            *(n_packed, n_places),
             blocks=m,
             **packing,
         )
         self.relabel = module.launcher(
-            "relabel", *(self.names, self.taken, self.progress), blocks=1, **packing
+            "relabel",
+            *(self.names, self.positions, self.firsts, self.taken, self.progress),
+            n_packed,
+            blocks=1,
+            **packing,
         )
+        self.pack()
+        self.relabel()
 
-    def launch_rounds(self, done: int) -> None:
+    def launch_rounds(self, done: int) -> Steps[None]:
         """Launch as many rounds as the other rows need, and some for used-up lists.
 
-        While they are recorded, nobody can launch more later: twice as many.
+        While they are recorded, nobody can launch more later: twice as many. At sizes
+        of the paper's sets, up to 1.5 times as many were needed.
         """
         since_packed = 0
         last = self.n_rows * (2 if is_recording() else 1) + SPARE_ROUNDS * BLOCK_ROWS
-        for start in range(done, last, BLOCK_ROWS):
+        for n_launched, start in enumerate(range(done, last, BLOCK_ROWS), start=1):
             self.shortlist()
             self.resolve()
             since_packed += BLOCK_ROWS
@@ -121,8 +143,27 @@ class _Matching:
                 self.pack()
                 self.relabel()
                 since_packed = 0
+            if n_launched % ROUNDS_AT_ONCE == 0:
+                yield
 
 
-def definitions() -> dict[str, Any]:
-    """Return the macros that the kernels are compiled with."""
-    return {"WARPS": WARPS, "BLOCK_ROWS": BLOCK_ROWS}
+def _like_by_like(columns: Any, warps: int) -> Any:
+    """Return an order of the columns: by their largest coordinate, falling in it.
+
+    Any order gives the same answer. In this one, a run of columns promises little more
+    than it holds. Like columns are dealt out to the warps in turn, so that the best do
+    not all fall to the same one, which keeps but 32.
+    """
+    import torch
+
+    top, where = columns.max(dim=1)
+    order = (where - top / (2 * top.abs().max())).argsort(stable=True)
+    dealt = len(order) // (32 * warps) * 32 * warps
+    hands = order[:dealt].reshape(-1, 32, warps).mT.reshape(-1)
+    return torch.cat([hands, order[dealt:]])
+
+
+def definitions(m: int) -> dict[str, int]:
+    """Return the macros that the kernels are compiled with, for m coordinates."""
+    warps = WARPS if m < MANY_COORDINATES else WARPS // 2
+    return {"WARPS": warps, "BLOCK_ROWS": BLOCK_ROWS}

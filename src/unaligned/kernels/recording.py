@@ -67,8 +67,7 @@ class Recording:
     Parameters
     ----------
     function : callable
-        Must neither wait for the GPU nor copy from the host. It was called before with
-        such arguments, so that its kernels are compiled.
+        Must neither wait for the GPU nor copy from the host. Its kernels are compiled.
     arguments : tuple
         Tensors, and lists and tuples of them. All else in them is taken as it is.
     cuda : module
@@ -103,17 +102,17 @@ class Recording:
         ):
             mine.copy_(given)
         self._graph.replay()
-        if self._valid is not None and not bool(self._valid):
-            return None
-        # The next replay writes to the same memory.
-        return _on_tensors(torch.clone, self._result)
+        # The next replay writes to the same memory. Copies are launched while it runs.
+        result = _on_tensors(torch.clone, self._result)
+        return None if self._valid is not None and not bool(self._valid) else result
 
 
 class Recordings:
     """Recordings by name.
 
-    A function is called as it is for the first time, recorded the second time, and
-    replayed from then on.
+    The first call of all is made as it is: it compiles kernels, and they are the same
+    under every name. From then on a name is recorded when it is first called, and
+    replayed.
 
     Parameters
     ----------
@@ -124,21 +123,21 @@ class Recordings:
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda
         self._pool: Any = None
-        self._by_name: dict[Hashable, Recording | None] = {}
+        self._by_name: dict[Hashable, Recording] = {}
+        self._compiled = False
 
     def call(
         self, name: Hashable, function: Callable[..., Any], *arguments: Any
     ) -> Any:
         """Return ``function(*arguments)``; arguments of a name keep their shapes."""
-        if name not in self._by_name:
-            self._by_name[name] = None
+        if not self._compiled:
+            self._compiled = True
             return function(*arguments)
-        recording = self._by_name[name]
-        if recording is None:
+        if name not in self._by_name:
             self._pool = self._pool or self._cuda.graph_pool_handle()
             recording = Recording(function, arguments, self._cuda, self._pool)
             self._by_name[name] = recording
-        result = recording.replay(arguments)
+        result = self._by_name[name].replay(arguments)
         return function(*arguments) if result is None else result
 
 

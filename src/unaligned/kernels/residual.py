@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -10,7 +11,7 @@ __all__ = ["squared_residual", "sum_of_squares"]
 
 
 def sum_of_squares(X: Any) -> float:
-    """‖X‖²_F of a dense or sparse matrix.
+    """‖X‖²_F of a dense or sparse matrix, or of a tensor on any device.
 
     Examples
     --------
@@ -18,7 +19,12 @@ def sum_of_squares(X: Any) -> float:
     >>> sum_of_squares(np.array([[3.0, 0.0], [0.0, 4.0]]))
     25.0
     """
-    return float(X.multiply(X).sum() if sparse.issparse(X) else np.vdot(X, X))
+    if sparse.issparse(X):
+        return float(X.multiply(X).sum())
+    if isinstance(X, np.ndarray):
+        return float(np.vdot(X, X))
+    xp = array_namespace(X)
+    return float(xp.sum(xp.vecdot(X, X), dtype=xp.float64))
 
 
 def squared_residual(

@@ -17,6 +17,7 @@ from array_api_compat import device as device_of
 
 from unaligned.kernels.blocks import row_blocks, row_parts
 from unaligned.kernels.devices import Cores, HostRows, Steps, on_host
+from unaligned.kernels.matching import honour
 from unaligned.kernels.residual import sum_of_squares
 from unaligned.kernels.simplex import project_simplex
 from unaligned.known_pairs import KnownPairs
@@ -142,25 +143,28 @@ def pose(
     device: Cores,
 ) -> Problem:
     """Pose the problem for checked views, and take them to the device."""
-    orders = [choosing_order(X, device.map) for X in views if align]
+    there = [device.put_view(X) for X in views]
     return Problem(
-        views=[device.put_view(X) for X in views],
+        views=there,
         pairs=pairs,
         mu=mu,
         alpha=alpha,
         matching=matching,
         align=align,
-        orders=[device.put(order) for order in orders],
-        floors=device.map(residual_floor, views),
+        orders=[choosing_order(X, device.map) for X in there if align],
+        floors=device.each(residual_floor, there, [X.dtype for X in views]),
         device=device,
     )
 
 
-def residual_floor(X: Any) -> float:
-    """Smallest residual told from zero: rounding at the scale of the view's rows."""
+def residual_floor(X: Any, dtype: np.dtype[Any]) -> float:
+    """Smallest residual told from zero: rounding at the scale of the view's rows.
+
+    ``dtype`` is that of the view on the host.
+    """
     squares = sum(sum_of_squares(X[rows]) for rows in row_blocks(X))
     scale = float(np.sqrt(squares / X.shape[0])) or 1.0
-    return float(np.finfo(X.dtype).eps) * scale
+    return float(np.finfo(dtype).eps) * scale
 
 
 def init_state(problem: Problem, anchors: Array, graph: Array) -> State:
@@ -171,8 +175,9 @@ def init_state(problem: Problem, anchors: Array, graph: Array) -> State:
     """
     v, n = len(problem.views), len(graph)
     device = problem.device
-    permutations = beside_template(problem, [np.arange(n)] * v, 0)
-    graphs = [device.put(graph)[inverse(p)] for p in permutations]
+    permutations = beside_template(problem, [device.put(np.arange(n))] * v, 0)
+    shared = device.put(graph)
+    graphs = [shared[inverse(p)] for p in permutations]
     return State(
         anchors=device.put(anchors.astype(np.float64)),
         projections=[],
@@ -378,12 +383,11 @@ def beside_template(
     The authors' program carries the other rows over as they are until the next
     matching, and so do we.
     """
+    xp, where = array_namespace(*permutations), device_of(permutations[template])
     return [
-        problem.device.put(
-            np.arange(len(permutation))
-            if i == template
-            else problem.pairs.honoured(on_host(permutation), i, template)
-        )
+        xp.arange(len(permutation), device=where)
+        if i == template
+        else honour(permutation, problem.known(i, template))
         for i, permutation in enumerate(permutations)
     ]
 

@@ -155,7 +155,14 @@ def choosing_order(X: Any, map: Callable[..., Iterable[Array]] = map) -> Indices
 
     The initial-state probability of a row is its variance over the sum of all; only
     the order matters, so the division is left out. ``map`` may use several threads.
+    On a device, sums are added up in another sequence: rows whose variances differ by
+    rounding may change places.
     """
+    if not (isinstance(X, np.ndarray) or sparse.issparse(X)):
+        blocks = [device_variances(X[rows]) for rows in row_blocks(X)]
+        xp = array_namespace(*blocks)
+        on_device: Indices = xp.argsort(-xp.concat(blocks), stable=True)
+        return on_device
     parts = [X[rows] for rows in row_parts(X, n_sums=1)]
     variances = np.concatenate(list(map(row_variances, parts)))
     return np.argsort(-variances, kind="stable")
@@ -175,6 +182,18 @@ def row_variances(X: Any) -> Array:
     rows = np.repeat(np.arange(n), stored)
     spread = np.bincount(rows, weights=gaps * gaps, minlength=n)
     variances: Array = (spread + (d - stored) * mean**2) / (d - 1)
+    return variances
+
+
+def device_variances(block: Array) -> Array:
+    """`row_variances` of dense rows that are on a device."""
+    xp = array_namespace(block)
+    exact: Array = xp.astype(block, xp.float64)
+    variances: Array = (
+        xp.zeros_like(exact[:, 0])
+        if exact.shape[1] == 1
+        else xp.var(exact, axis=1, correction=1)
+    )
     return variances
 
 
