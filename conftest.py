@@ -1,12 +1,11 @@
-"""Examples that need an extra are not run where it is not installed."""
+"""What needs an extra is not collected where it is not installed."""
 
 from importlib.util import find_spec
 
-collect_ignore = (
-    []
-    if find_spec("dask")
-    else [
-        f"src/unaligned/distributed/{name}.py"
-        for name in ("aligning", "savuc")  # their examples make dask arrays
-    ]
-)
+NEEDS = {
+    # Their examples make dask arrays.
+    "src/unaligned/distributed/aligning.py": "dask",
+    "src/unaligned/distributed/savuc.py": "dask",
+    "tests/kernels/tape.py": "torch",
+}
+collect_ignore = [path for path, extra in NEEDS.items() if not find_spec(extra)]

@@ -103,6 +103,16 @@ def test_skewed_amounts_lose_their_skew(people):
     np.testing.assert_allclose(income, np.log1p(people["income"] / median))
 
 
+def test_a_logarithm_that_changes_no_skew_is_not_taken():
+    # The skewness of two values is that of their shares, up to rounding.
+    rows = np.random.RandomState(0).normal(size=(280, 4))
+    for value in (2.0, 0.3, 7.1, 1e5):
+        rows[:, 3] = 0
+        rows[5, 3] = value
+        for X in (rows, np.asfortranarray(rows)):
+            assert not prepare(pd.DataFrame(X)).recipe.scales
+
+
 def test_missing_values_are_counted_and_expected_from_other_columns(people):
     rng = np.random.RandomState(1)
     gaps = rng.permutation(300)[:30]

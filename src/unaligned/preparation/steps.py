@@ -33,6 +33,8 @@ __all__ = ["prepare"]
 
 Array = NDArray[Any]
 
+ROUNDING = 1e-9  # relative difference of two skewnesses that is none
+
 
 def prepare(
     table: Any,
@@ -255,7 +257,9 @@ def take_logarithms(draft: Draft) -> None:
             zeros = (X[:, i] == 0).any()  # which have no logarithm
             scales[i] = float(np.median(X[:, i][X[:, i] > 0])) if zeros else 0.0
             changed[:, i] = logarithm(X[:, i], scales[i])
-        milder = amounts & (np.abs(skewness(changed)) < skewness(X))
+        # Two values have one skewness, whatever they are: rounding must not decide.
+        bound = (1 - ROUNDING) * skewness(X)
+        milder = amounts & (np.abs(skewness(changed)) < bound)
         draft.X = np.where(milder, changed, X)
         for i in np.flatnonzero(milder):
             draft.scales[draft.names[i]] = scales[i]
