@@ -33,6 +33,8 @@ __all__ = ["prepare"]
 
 Array = NDArray[Any]
 
+ROUNDING = 1e-9  # share by which two values may differ that should be equal
+
 
 def prepare(
     table: Any,
@@ -255,7 +257,8 @@ def take_logarithms(draft: Draft) -> None:
             zeros = (X[:, i] == 0).any()  # which have no logarithm
             scales[i] = float(np.median(X[:, i][X[:, i] > 0])) if zeros else 0.0
             changed[:, i] = logarithm(X[:, i], scales[i])
-        milder = amounts & (np.abs(skewness(changed)) < skewness(X))
+        # A column of two values stays as skewed as it was, up to rounding.
+        milder = amounts & (np.abs(skewness(changed)) < (1 - ROUNDING) * skewness(X))
         draft.X = np.where(milder, changed, X)
         for i in np.flatnonzero(milder):
             draft.scales[draft.names[i]] = scales[i]
