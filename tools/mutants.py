@@ -49,6 +49,15 @@ TESTS = {
     ],
     "pavuc/solver.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
     "pavuc/updates.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
+    "savuc/bridge_clusters.py": ["savuc/test_bridge.py"],
+    "savuc/bridge_partitions.py": ["savuc/test_bridge.py"],
+    "savuc/bridge_regression.py": ["savuc/test_bridge.py"],
+    "savuc/graph_coordinates.py": ["savuc/test_bridge.py"],
+    "savuc/joint_space.py": ["savuc/test_bridge.py"],
+    "savuc/translation.py": ["savuc/test_bridge.py"],
+    "savuc/wrong_pairs.py": ["savuc/test_bridge.py"],
+    "savuc/estimator.py": ["savuc/test_savuc.py"],
+    "savuc/outcome.py": ["savuc/test_savuc.py"],
 }
 # They run on a GPU or its imitation, which tests of another kind look after.
 LEFT_OUT = ("matching_cuda.py", "nvrtc.py", "__init__.py")
@@ -160,7 +169,7 @@ def tests_of(file: Path) -> list[str]:
     return [str(path) for path in [*found, doctests]]
 
 
-def fate(copied: Path, tests: list[str]) -> str:
+def fate(copied: Path, tests: list[str], options: list[str]) -> str:
     """Run the tests on a copy of the library, in a process of their own."""
     child = os.fork()
     if child:
@@ -179,7 +188,7 @@ def fate(copied: Path, tests: list[str]) -> str:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
             pytest = importlib.import_module("pytest")
             quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
-            code = int(pytest.main([*quiet, *tests]))
+            code = int(pytest.main([*quiet, *options, *tests]))
     finally:
         os._exit(code)
 
@@ -190,7 +199,11 @@ def main() -> None:
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--sample", type=int, default=8, help="mutants of each file")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--quick", action="store_true", help="without the tests that are marked slow"
+    )
     options = parser.parse_args()
+    chosen = ["-m", "not slow"] if options.quick else []
     files = sorted(
         file.resolve()
         for path in options.paths
@@ -215,7 +228,7 @@ def main() -> None:
         for file in files:
             target = copied / file.relative_to(ROOT)
             source, tests = file.read_text(encoding="utf-8"), tests_of(file)
-            if fate(copied, tests) != "survived":
+            if fate(copied, tests, chosen) != "survived":
                 raise SystemExit(f"The tests of {file} fail without any change.")
             every = mutants(source)
             chance = random.Random(f"{options.seed} {file.name}")
@@ -225,7 +238,7 @@ def main() -> None:
                 if file.name == "lanes.py":  # inlined elsewhere, and cached there
                     for compiled in target.parent.glob("__pycache__/*.nb[ci]"):
                         compiled.unlink()
-                ending = fate(copied, tests)
+                ending = fate(copied, tests, chosen)
                 counts[ending] += 1
                 if ending != "killed":
                     where = file.relative_to(ROOT)

@@ -24,6 +24,8 @@ DEEP = {
     "CPMN": {"hidden": (32,), "graph_epochs": 20, "prototype_epochs": 5},
     "SURE": {"hidden": (64,), "batch_size": 64, "epochs": 20, "switch_ratio": 0.5},
 }
+# Others that need less than their defaults for so little data.
+FEW = {"Rosetta": {"n_restarts": 2}, "SCOT": {"max_iter": 20}}
 ALL = [
     pytest.param(cls, marks=pytest.mark.heavy)
     if issubclass(cls, PairTrainedClusterer)
@@ -36,6 +38,7 @@ def fit(cls, Xs, aligned=None, **parameters):
     if cls.__name__ in DEEP:
         aligned = 20 if aligned is None else aligned
         parameters = {**DEEP[cls.__name__], "device": "cpu", **parameters}
+    parameters = {**FEW.get(cls.__name__, {}), **parameters}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return cls(3, random_state=0, **parameters).fit(Xs, aligned=aligned)

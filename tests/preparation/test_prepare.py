@@ -90,6 +90,20 @@ def test_what_is_asked_for_is_done(people):
     np.testing.assert_array_equal(np.diff(days), 1)
 
 
+@pytest.mark.parametrize("order", "CF")
+def test_two_values_are_as_skewed_after_a_logarithm_as_before(order):
+    draw = np.random.RandomState(0)
+    for n_of_one in range(1, 13):
+        X = draw.normal(size=(280, 3)) @ draw.normal(size=(3, 30))
+        X[:, ::2] = np.arange(280)[:, None] >= 280 - n_of_one
+        X[:, ::2] *= draw.uniform(0.01, 9, size=15)
+        X[:, ::2] += draw.uniform(0, 2) * (n_of_one % 2)
+        table = pd.DataFrame(np.asarray(X, order=order), copy=False)
+        view = prepare(table)
+        actions = {note.action for note in view.notes[::2]}
+        assert actions == {"used"}
+
+
 def test_skewed_amounts_lose_their_skew(people):
     from scipy.stats import skew
 

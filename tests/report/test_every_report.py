@@ -15,7 +15,7 @@ from unaligned.report import maps
 # What makes a fit as short as it can be, where an estimator knows it.
 FEW = {"max_iter": 2, "n_init": 1, "effort": "quick", "device": "cpu", "hidden": (8,)}
 FEW |= {"epochs": 1, "pretrain_epochs": 1, "align_epochs": 1, "finetune_epochs": 1}
-FEW |= {"graph_epochs": 1, "prototype_epochs": 1}
+FEW |= {"graph_epochs": 1, "prototype_epochs": 1, "n_restarts": 1}
 DEEP = ("PVC", "MvCLN", "SURE", "SMILE", "CPMN")
 
 

@@ -91,7 +91,8 @@ def test_views_that_are_not_trusted_are_not_turned(blobs):
 @pytest.mark.parametrize("cls", ALL)
 def test_every_estimator_has_something_to_draw(cls, blobs):
     model = cls(3, random_state=0)
-    steps = [p for p in model.get_params() if p == "max_iter" or "epochs" in p]
+    few = ("max_iter", "n_restarts")
+    steps = [p for p in model.get_params() if p in few or "epochs" in p]
     model.set_params(**dict.fromkeys(steps, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

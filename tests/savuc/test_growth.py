@@ -141,7 +141,7 @@ def shuffled_three(n=120):
 
 def test_groups_grow_of_what_belongs_together():
     Xs, orders = shuffled_three()
-    problem = problem_of(Xs)
+    problem = problem_of(Xs, settings=FEW_RIVALS)
     steps = grow_groups(problem, rng())
     milestones = []
     while True:

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from related_views import (
+    FEW_RIVALS,
     QUICK,
     measured_views,
     search_view,
@@ -75,7 +76,8 @@ def test_narrow_views_are_found_or_refused_too():
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_the_same_random_numbers_give_the_same_fit(kind):
     X, Y, _ = shuffled_pair(100)
-    one, other = (search(X.astype(kind), Y.astype(kind), seed=3)[0] for _ in range(2))
+    views = X.astype(kind), Y.astype(kind)
+    one, other = (search(*views, FEW_RIVALS, seed=3)[0] for _ in range(2))
     np.testing.assert_array_equal(one.cross, other.cross)
     assert one[1:] == other[1:]
 
@@ -84,7 +86,8 @@ def test_views_of_different_length_in_either_order():
     X, Y, order = shuffled_pair(240)
     Y, order = Y[:180], order[:180]
     for swapped in (False, True):
-        fit, (one, other) = search(*((Y, X) if swapped else (X, Y)))
+        pair = (Y, X) if swapped else (X, Y)
+        fit, (one, other) = search(*pair, FEW_RIVALS)
         assert fit.trust > 0.5
         partner = match_rows(fit.cross, one.whitened, other.whitened, QUICK).partner
         matched = np.flatnonzero(partner >= 0)
@@ -117,7 +120,7 @@ def test_known_pairs_help_where_structure_does_not_tell():
 def test_what_is_being_done_is_reported_as_often_as_it_is_done():
     X, Y, _ = shuffled_pair(100)
     told = []
-    settings = replace(QUICK, n_searches=3)
+    settings = replace(FEW_RIVALS, n_searches=3)
     search(X, shuffled_columns(Y), settings, report=told.append)
     assert told == [*3 * ["searching"], "testing"]
     told.clear()
@@ -131,7 +134,7 @@ def test_what_is_being_done_is_reported_as_often_as_it_is_done():
 def test_many_rows_are_searched_more_than_once():
     X, Y, _ = shuffled_pair(200)
     told = []
-    fit, _ = search(X, Y, replace(QUICK, n_dense=150), report=told.append)
+    fit, _ = search(X, Y, replace(FEW_RIVALS, n_dense=150), report=told.append)
     assert fit.trust > 0.95
     assert told == ["searching", "searching", "testing"]
 
@@ -145,7 +148,7 @@ def test_of_several_searches_the_one_of_largest_score_is_given(monkeypatch):
         return found[-1]
 
     monkeypatch.setattr(PairSearch, "matchings", spy)
-    settings = replace(QUICK, n_searches=4)
+    settings = replace(FEW_RIVALS, n_searches=4)
     fit, _ = search(X, shuffled_columns(Y), settings)
     assert len(found) == 4
     assert fit.score == max(value for (_, value), *_ in found)
@@ -259,7 +262,7 @@ def test_every_cycle_has_rows_of_its_own(monkeypatch):
 
 def test_a_search_on_samples_finds_the_same():
     X, Y, order = shuffled_pair(400)
-    settings = replace(QUICK, n_refined=150, n_sketched=250, n_tested=150)
+    settings = replace(FEW_RIVALS, n_refined=150, n_sketched=250, n_tested=150)
     fit, views = search(X, Y, settings)
     assert fit.trust > 0.5
     assert exact(fit, views, order) >= 0.9
