@@ -82,7 +82,7 @@ def scaled_schedule(temperature=1.0, directions=1.0, rounds=1):
 
 HALVED = (
     "ridge", "n_leading", "n_sketched", "n_neighbors", "n_quantiles", "n_centres",
-    "n_starts", "beam_width", "keeping_temperature", "learning_temperature",
+    "n_starts", "n_longest", "keeping_temperature", "learning_temperature",
     "n_correlations", "n_refined", "least_gain",
 )  # fmt: skip
 VARIANTS = {
@@ -102,7 +102,7 @@ VARIANTS = {
     "half of the directions": variant(schedule=scaled_schedule(directions=0.5)),
     "last step alone": variant(schedule=NORMAL.schedule[-1:]),
     "two steps": variant(schedule=NORMAL.schedule[::3]),
-    "longest rows settled on 300": variant((extremes, "N_SETTLED", 300)),
+    "half of the sets of longest rows": variant((extremes, "N_GROWN", 1000)),
     **{
         f"{name} × {factor}": variant(
             **{name: type(getattr(NORMAL, name))(factor * getattr(NORMAL, name))}

@@ -18,14 +18,14 @@ def test_words_and_settings_are_both_efforts():
 
 def test_more_effort_is_never_less_of_anything_that_costs():
     quick, normal, thorough = (EFFORTS[w] for w in ("quick", "normal", "thorough"))
-    for name in ("n_starts", "n_searches", "beam_width", "n_candidates"):
+    for name in ("n_starts", "n_searches", "n_candidates"):
         values = [getattr(settings, name) for settings in (quick, normal, thorough)]
         assert values == sorted(values), name
     assert quick.n_starts < thorough.n_starts
 
 
 def test_efforts_differ_in_the_search_and_not_in_the_test():
-    search = {"n_starts", "n_searches", "beam_width", "n_candidates"}
+    search = {"n_starts", "n_searches", "n_candidates"}
     for settings in EFFORTS.values():
         for field in fields(Settings):
             if field.name not in search:

@@ -22,7 +22,6 @@ from unaligned.savuc.trust import (
     learn_again,
     trust_in,
     weighted_mean,
-    with_distractors,
 )
 
 numbers = st.floats(-10, 10)
@@ -111,6 +110,18 @@ def test_rows_that_are_there_twice_count_once(maps):
     assert found == expected
 
 
+def test_candidates_equal_no_row_that_is_tested_and_no_other():
+    rng = np.random.RandomState(0)
+    rows = rng.randint(3, size=(80, 3)).astype(np.float32)
+    tested = rng.permutation(80)[:9]
+    found = module.distinct_others(rows, tested)
+    assert (np.diff(found) > 0).all()
+    every, taken = ({tuple(row) for row in rows[at]} for at in (slice(None), tested))
+    left = [tuple(row) for row in rows[found]]
+    assert len({*left}) == len(left)
+    assert {*left} == every - taken
+
+
 def test_distinct_pairs_differ_on_both_sides():
     rng = np.random.RandomState(0)
     one, other = (rng.randint(3, size=(60, 2)).astype(float) for _ in range(2))
@@ -192,17 +203,20 @@ def test_every_part_of_a_split_judges(maps):
         assert gain.mean() > 0.05
 
 
-@pytest.mark.parametrize("n_rows_each", [1, 4, 50])
-def test_the_more_rows_the_more_candidates(n_rows_each):
-    held_out, rest = np.zeros((20, 2)), 1 + np.arange(400).reshape(200, 2)
-    settings = replace(QUICK, n_rows_each=n_rows_each)
-    rows, rng = np.vstack([held_out, rest]), np.random.RandomState(0)
-    found = rows[with_distractors(np.arange(20), np.arange(20, 220), settings, rng)]
-    assert len(found) == max(20, 220 // n_rows_each)
-    np.testing.assert_array_equal(found[:20], held_out)
-    added = {tuple(row) for row in found[20:]}
-    assert added <= {tuple(row) for row in rest}
-    assert len(added) == len(found) - 20
+def test_candidates_are_all_rows_that_were_not_learned_from(maps, monkeypatch):
+    sizes, tested_gains = [], module.tested_gains
+
+    def spy(cross, one, other, n_tested, *args):
+        sizes.append((len(one), len(other), n_tested))
+        return tested_gains(cross, one, other, n_tested, *args)
+
+    monkeypatch.setattr(module, "tested_gains", spy)
+    settings = replace(QUICK, n_tested=100, n_folds=5, n_splits=1)
+    one, other = maps[0], maps[1][:280]
+    partner = np.where(np.arange(300) < 280, np.arange(300), -1)
+    held_out_evidence(one, other, partner, settings, np.random.RandomState(0))
+    # Of 100 rows that are tested, four folds of 20 are learned from.
+    assert sizes == [(300 - 80, 280 - 80, 20)] * 5
 
 
 def test_what_is_learned_again_is_the_truth_where_it_was(maps):

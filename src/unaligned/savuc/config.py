@@ -64,8 +64,8 @@ class Settings:
     """Couplings of either kind that are carried over to rows. Cost."""
     n_searches: int = 1
     """How often the search is repeated with other anchors. Cost."""
-    beam_width: int = 1000
-    """Assignments of the longest rows that are kept, where factors are few. Cost."""
+    n_longest: int = 100
+    """Longest rows of a view that are paired, where factors are few. Early."""
     keeping_temperature: float = 0.02
     """Of Gromov–Wasserstein steps. Early."""
     learning_temperature: float = 0.05
@@ -88,8 +88,6 @@ class Settings:
     """Folds of held-out rows. Custom."""
     n_splits: int = 10
     """Random splits of the directions in three parts, each of which judges. Cost."""
-    n_rows_each: int = 4
-    """Rows of a view per candidate of a held-out row, at most. Calibrated."""
     n_runners_up: int = 5
     """Candidates that a partner is compared with. Early."""
     n_rivals: int = 4
@@ -143,7 +141,7 @@ NORMAL = Settings()
 EFFORTS = {
     "quick": replace(NORMAL, n_starts=40),
     "normal": NORMAL,
-    "thorough": replace(NORMAL, n_starts=160, n_searches=4, beam_width=5000),
+    "thorough": replace(NORMAL, n_starts=160, n_searches=4),
 }
 
 

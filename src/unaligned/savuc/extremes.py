@@ -1,11 +1,10 @@
-"""Starts for few factors: the longest rows find their partners one after the other.
+"""Starts for few factors: rows far out that agree in lengths and inner products.
 
 Where a few directions hold the variance and rows fill space evenly, centres of k-means
 lie anywhere, and many couplings of them look alike. Rows far from the mean are few.
-Whitened rows keep their lengths and inner products under rotation, so the longest rows
-of both views are mostly the same objects, and partners can be told by these numbers. A
-beam search assigns them: row by row, it keeps the assignments under which lengths and
-inner products agree best.
+Whitened rows keep their lengths and inner products under rotation, so two pairs of rows
+that are right agree in these numbers. A large set of pairs of which every two agree is
+hardly found by chance. Rows without a partner are in none.
 """
 
 from typing import Any
@@ -15,55 +14,42 @@ from numpy.typing import NDArray
 
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry, spread_of
-from unaligned.savuc.refine import cycle, join_rows, score
 from unaligned.savuc.trust import FEWEST_DIRECTIONS
 
-__all__ = ["MOST_FACTORS", "assign_extremes", "couple_extremes"]
+__all__ = ["MOST_FACTORS", "agreeing_sets", "couple_extremes"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
 MOST_FACTORS = 12  # leading directions that are tried, at most
-N_ASSIGNED = 16  # rows that are assigned: more than there are factors
-N_AMONG = 100  # rows of the other view that they are assigned to
-N_SETTLED = 800  # longest rows on which assignments are compared
-N_CYCLES = 3  # before they are
-TOLERANCE = 0.3  # of inner products, over their standard deviation
-MOST_COST = 3.0  # of one number that does not agree: a row may lack its partner
+N_GROWN = (
+    2000  # sets that are grown, each from a pair; from those of most alike lengths
+)
+TOLERANCE = 0.3  # of inner products that agree, over their standard deviation
 
 
 def couple_extremes(
     geometries: tuple[Geometry, Geometry],
-    whitened: tuple[Array, Array],
+    shape: tuple[int, int],
     settings: Settings,
 ) -> list[Array]:
-    """Cross-correlations under the best assignments of the longest rows.
+    """Cross-correlations of ``shape`` under sets of pairs that agree; largest first.
 
-    The number of common factors is not known. So each number of leading directions is
-    tried, from either view; a few cycles on the longest rows tell which of
-    the assignments are best.
+    The number of common factors is not known, so each number of leading directions is
+    tried. The more there are, the larger are sets that agree by chance; what counts is
+    how far a set exceeds the median of those that were grown.
     """
     full = [whitened_rows(geometry.at_full_length()) for geometry in geometries]
-    shape = whitened[0].shape[1], whitened[1].shape[1]
-    fits = []
+    found = []
     most = min(MOST_FACTORS, *shape)
     for n_factors in range(FEWEST_DIRECTIONS, most + 1):  # fewer cannot be tested
-        F, G = (rows[:, :n_factors] for rows in full)
-        f, g = longest_first(F), longest_first(G)
-        settling = join_rows(whitened[0][f[:N_SETTLED]], whitened[1][g[:N_SETTLED]])
-        F, G = F[f[:N_AMONG]], G[g[:N_AMONG]]
-        forward = assign_extremes(F[:N_ASSIGNED], G, settings.beam_width)
-        backward = assign_extremes(G[:N_ASSIGNED], F, settings.beam_width)
-        for pairs in (
-            (F[: len(forward)], G[forward]),
-            (F[backward], G[: len(backward)]),
-        ):
-            settled = rotation(*pairs, shape)
-            for _ in range(N_CYCLES):
-                settled = cycle(settled, settling, settings)
-            fits.append((score(settled, settings), settled))
-    fits.sort(key=lambda fit: -fit[0])
-    return [cross for _, cross in fits[: settings.n_candidates]]
+        F, G = (longest(rows[:, :n_factors], settings.n_longest) for rows in full)
+        sets, usual = agreeing_sets(F, G, settings.n_candidates)
+        for rows, partners in sets:
+            cross = rotation(F[rows], G[partners], shape)
+            found.append((len(rows) / usual, cross))
+    found.sort(key=lambda each: -each[0])
+    return [cross for _, cross in found[: settings.n_candidates]]
 
 
 def rotation(one: Array, other: Array, shape: tuple[int, int]) -> Array:
@@ -78,9 +64,11 @@ def rotation(one: Array, other: Array, shape: tuple[int, int]) -> Array:
     return cross
 
 
-def longest_first(rows: Array) -> Indices:
-    """Order of rows by their length."""
-    return np.argsort(-np.linalg.norm(rows, axis=1), kind="stable")
+def longest(rows: Array, n: int) -> Array:
+    """Give the longest rows, longest first."""
+    order = np.argsort(-np.linalg.norm(rows, axis=1), kind="stable")
+    chosen: Array = rows[order[:n]]
+    return chosen
 
 
 def whitened_rows(rows: Array) -> Array:
@@ -89,50 +77,53 @@ def whitened_rows(rows: Array) -> Array:
     return whitened
 
 
-def assign_extremes(one: Array, other: Array, beam_width: int) -> Indices:
-    """Assign rows to rows of another view, so that lengths and products agree.
+def agreeing_sets(
+    one: Array, other: Array, n_sets: int
+) -> tuple[list[tuple[Indices, Indices]], float]:
+    """Large sets of pairs of rows (i, j), of which every two agree.
 
-    The cost of an assignment π is the sum over rows i ≥ k of
+    Pairs (i, j) and (k, l) agree if ⟨xᵢ, xₖ⟩ and ⟨yⱼ, yₗ⟩ differ by less than 0.3
+    standard deviations of inner products. A pair is a candidate if its lengths agree,
+    which are as uncertain as a product with a row of unit length.
 
-        min((⟨xᵢ, xₖ⟩ − ⟨y_π(i), y_π(k)⟩)² / 2σ², 3),
-
-    for i = k with the lengths themselves in place of their squares. Rows are assigned
-    in their order, and ``beam_width`` partial assignments of least cost are kept.
+    Returns
+    -------
+    sets : list of tuples
+        Rows and their partners, largest set first, without those that have more than
+        half of their pairs in common with a larger one.
+    usual : float
+        Median size of the sets that were grown.
 
     Examples
     --------
     >>> import numpy as np
     >>> rows = np.random.RandomState(0).normal(size=(30, 5))
     >>> turn = np.linalg.qr(np.random.RandomState(1).normal(size=(5, 5)))[0]
-    >>> assign_extremes(rows[:8], rows @ turn, beam_width=100)
-    array([0, 1, 2, 3, 4, 5, 6, 7])
+    >>> [(found, partners)], _ = agreeing_sets(rows, rows[::-1] @ turn, 1)
+    >>> bool(np.all(found + partners == 29)), len(found)
+    (True, 30)
     """
     # Imported here: compiled code is not needed to import the library.
-    from unaligned.kernels.beam import extend_assignments
+    from unaligned.kernels.cliques import agreement_graph, greedy_cliques
 
-    m = len(other)
-    products = other @ other.T
-    lengths = np.sqrt(products.diagonal())
-    apart = products[np.triu_indices(m, 1)]
-    spread = TOLERANCE * float(apart.std() if m > 1 else 0) or 1.0
-    scale = np.sqrt(2) * spread
-    # A length is as uncertain as a product with a row of unit length.
-    length_scale = scale / (np.median(lengths) or 1.0)
-    differences = (np.linalg.norm(one, axis=1)[:, None] - lengths) / length_scale
-    length_costs = np.minimum(differences**2, MOST_COST)
-    wanted, products = one @ one.T / scale, products / scale
-    wanted, products, length_costs = (
-        table.astype(np.float32) for table in (wanted, products, length_costs)
-    )
-    assigned, costs = np.empty((1, 0), dtype=np.intp), np.zeros(1, dtype=np.float32)
-    for i in range(min(len(one), m)):
-        assigned, costs = extend_assignments(
-            assigned,
-            costs,
-            length_costs[i],
-            wanted[i, :i],
-            products,
-            np.float32(MOST_COST),
-            beam_width,
-        )
-    return np.asarray(assigned[0], dtype=np.intp)
+    products = [np.asarray(rows @ rows.T, np.float32) for rows in (one, other)]
+    lengths = [np.sqrt(table.diagonal()) for table in products]
+    apart = [table[np.triu_indices(len(table), 1)] for table in products]
+    tolerance = TOLERANCE * np.sqrt(np.mean([values.var() for values in apart]))
+    differences = np.abs(lengths[0][:, None] - lengths[1])
+    usual_length = np.median(np.concatenate(lengths)) or 1.0
+    rows, partners = np.nonzero(differences < tolerance / usual_length)
+    order = np.argsort(differences[rows, partners], kind="stable")
+    rows, partners = rows[order], partners[order]
+    graph = agreement_graph(*products, rows, partners, np.float32(tolerance))
+    members, sizes = greedy_cliques(graph, N_GROWN, min(len(one), len(other)))
+    chosen: list[set[int]] = []
+    for at in np.argsort(-sizes, kind="stable"):
+        found = set(members[at, : sizes[at]].tolist())
+        if all(2 * len(found & larger) <= len(found) for larger in chosen):
+            chosen.append(found)
+        if len(chosen) == n_sets:
+            break
+    nodes = [np.sort(np.array([*found])) for found in chosen]
+    sets = [(rows[at], partners[at]) for at in nodes]
+    return sets, float(np.median(sizes)) if len(sizes) else 1.0

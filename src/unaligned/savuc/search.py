@@ -202,17 +202,29 @@ class PairSearch:
     def tested(
         self, fit: Fit, others: list[Array], rng: np.random.RandomState
     ) -> PairFit:
-        """Test a matching against others that were found."""
-        cross, value = fit
-        evidence, rivals = self.test(cross, others, rng)
+        """Test a matching against others that were found.
+
+        Where factors are few, the score hardly tells them apart, and the one with the
+        most evidence is tested against the rest.
+        """
+        examined = self.examine(fit[0], others, rng)
+        leading, evidence = examined[0]
+        if self.few_factors:
+            leading, evidence = max(examined, key=lambda each: each[1].lower)
+        rivals = [
+            NOTHING if found == UNTESTED else found
+            for cross, found in examined
+            if agreement(cross, leading) <= SAME
+        ]
         excess = excess_over(evidence, rivals)
         trust = trust_in(excess, self.settings)
-        return PairFit(cross, value, evidence, excess, trust, tuple(rivals))
+        value = score(leading, self.settings)
+        return PairFit(leading, value, evidence, excess, trust, tuple(rivals))
 
-    def test(
+    def examine(
         self, cross: Array, others: list[Array], rng: np.random.RandomState
-    ) -> tuple[Evidence, list[Evidence]]:
-        """Evidence for a matching, and for its rivals.
+    ) -> list[tuple[Array, Evidence]]:
+        """Test a matching and its rivals: give each with the evidence for it.
 
         Rivals are what else the search found, and come from random starts where that is
         not enough. They cost most, and are spared where the evidence is too small
@@ -221,10 +233,12 @@ class PairSearch:
         settings = self.settings
         partner = self.matching(cross, rng)
         evidence = held_out_evidence(*self.whitened, partner, settings, rng)
-        if evidence.lower <= 0:
-            return evidence, []
+        if evidence.lower <= 0 and not self.few_factors:
+            return [(cross, evidence)]
 
-        def compete(start: Array | None, rng: np.random.RandomState) -> Evidence | None:
+        def compete(
+            start: Array | None, rng: np.random.RandomState
+        ) -> tuple[Array, Evidence] | None:
             return self.rival(cross, start, rng)
 
         # Few rows are cheap, and chance plays a larger part.
@@ -234,11 +248,11 @@ class PairSearch:
             n_rivals *= 2
         starts = [*others, *[None] * n_rivals][:n_rivals]
         found = self.cores.map(compete, starts, spawn(rng, n_rivals))
-        return evidence, [rival for rival in found if rival is not None]
+        return [(cross, evidence), *(rival for rival in found if rival is not None)]
 
     def rival(
         self, cross: Array, start: Array | None, rng: np.random.RandomState
-    ) -> Evidence | None:
+    ) -> tuple[Array, Evidence] | None:
         """Refine and test a matching from another start, or a random one, the same way.
 
         One that comes to the matching that is tested is no rival of it.
@@ -256,8 +270,7 @@ class PairSearch:
         if is_same(rival):
             return None
         partner = self.matching(rival, rng, with_known=False)
-        found = held_out_evidence(*self.whitened, partner, self.settings, rng)
-        return NOTHING if found == UNTESTED else found
+        return rival, held_out_evidence(*self.whitened, partner, self.settings, rng)
 
     def matching(
         self, cross: Array, rng: np.random.RandomState, with_known: bool = True

@@ -71,7 +71,8 @@ def find_starts(
     def start(family: Family, rng: np.random.RandomState) -> list[Array]:
         return family(one, other, settings, rng)
 
-    return cores.map(start, families, spawn(rng, len(families)))
+    found = cores.map(start, families, spawn(rng, len(families)))
+    return [crosses for crosses in found if crosses]
 
 
 def have_few_factors(one: SearchView, other: SearchView) -> bool:
@@ -100,9 +101,9 @@ def from_centres(
 def from_extremes(
     one: SearchView, other: SearchView, settings: Settings, rng: np.random.RandomState
 ) -> list[Array]:
-    """Assign the longest rows."""
-    geometries = one.geometry, other.geometry
-    return couple_extremes(geometries, (one.whitened, other.whitened), settings)
+    """Pair the longest rows."""
+    shape = one.whitened.shape[1], other.whitened.shape[1]
+    return couple_extremes((one.geometry, other.geometry), shape, settings)
 
 
 def crosses_of(plans: Array, left: Anchors, right: Anchors) -> list[Array]:

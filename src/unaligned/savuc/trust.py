@@ -119,9 +119,10 @@ def held_out_evidence(
     rows = np.sort(rng.permutation(rows)[: settings.n_tested])
     pairs = one[rows], other[partner[rows]]
     tested = rows, partner[rows]
-    rest = [
-        np.delete(np.arange(len(side)), at)
-        for side, at in zip((one, other), tested, strict=True)
+    # A partner was chosen among all rows, so it is near in any directions, right or
+    # wrong. The more rows it was chosen among, the more of them it must beat.
+    untested = [
+        distinct_others(side, at) for side, at in zip((one, other), tested, strict=True)
     ]
     fold_of = rng.permutation(len(rows)) % settings.n_folds
     sums, counts = np.zeros(len(rows)), np.zeros(len(rows))
@@ -131,8 +132,8 @@ def held_out_evidence(
             return UNTESTED
         cross = learn_again(pairs[0][learn], pairs[1][learn], settings)
         A, B = (
-            side[with_distractors(at[test], more, settings, rng)]
-            for side, at, more in zip((one, other), tested, rest, strict=True)
+            side[np.concatenate([at[test], more])]
+            for side, at, more in zip((one, other), tested, untested, strict=True)
         )
         for found, gain in tested_gains(cross, A, B, len(test), settings, rng):
             sums[test[found]] += gain
@@ -142,26 +143,18 @@ def held_out_evidence(
     return weighted_mean(sums, counts)
 
 
-def with_distractors(
-    held_out: Indices, rest: Indices, settings: Settings, rng: np.random.RandomState
-) -> Indices:
-    """Held-out rows, and so many others that partners are not too easy to find.
-
-    A partner was chosen among all rows, so it is near in directions of either half,
-    right or wrong. The more rows it was chosen among, the more of them it must beat.
-    """
-    n = len(held_out) + len(rest)
-    wanted = n // settings.n_rows_each - len(held_out)
-    if wanted <= 0:
-        return held_out
-    return np.concatenate([held_out, rest[rng.permutation(len(rest))[:wanted]]])
-
-
 def distinct_pairs(one: Array, other: Array, partner: Indices) -> Indices:
     """Find matched rows, one of each set of equal ones, which have no one partner."""
     rows = np.flatnonzero(partner >= 0)
     rows = rows[first_of_equal(one[rows])]
     return rows[first_of_equal(other[partner[rows]])]
+
+
+def distinct_others(rows: Array, tested: Indices) -> Indices:
+    """Find rows that equal none of those tested, one of each set of equal ones."""
+    bytes_of_rows = np.ascontiguousarray(rows).view(f"V{rows[0].nbytes}").ravel()
+    _, first, same = np.unique(bytes_of_rows, return_index=True, return_inverse=True)
+    return np.sort(np.delete(first, same[tested]))
 
 
 def first_of_equal(rows: Array) -> Indices:

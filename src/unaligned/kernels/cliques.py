@@ -1,0 +1,114 @@
+"""Compiled search for sets of pairs of which every two agree.
+
+Candidates pair a row of one table with a row of another. They are the nodes of a graph,
+kept as bits: 64 nodes are looked at by one instruction.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unaligned.kernels.compiling import compiling
+
+__all__ = ["agreement_graph", "greedy_cliques"]
+
+Floats: TypeAlias = NDArray[Any]
+Indices: TypeAlias = NDArray[np.intp]
+Bits: TypeAlias = NDArray[np.uint64]
+
+_compiled = compiling()
+
+
+@_compiled
+def agreement_graph(
+    one: Floats, other: Floats, rows: Indices, partners: Indices, tolerance: float
+) -> Bits:
+    """Join pairs (i, j) and (k, l) where ``one[i, k]`` is near ``other[j, l]``.
+
+    Parameters
+    ----------
+    one, other : ndarray of shape (n, n) and (m, m)
+        A number for every two rows of a table.
+    rows, partners : ndarray of shape (c,)
+        Candidate pairs, of which those that share a row are not joined.
+    tolerance : float
+        Largest difference of two numbers that agree.
+
+    Returns
+    -------
+    ndarray of shape (c, ⌈c / 64⌉)
+        Bit b of row a is set if pairs a and b are joined.
+    """
+    n = len(rows)
+    bits = np.zeros((n, (n + 63) // 64), np.uint64)
+    for a in range(n):
+        i, j = rows[a], partners[a]
+        for b in range(a):
+            k, m = rows[b], partners[b]
+            if i != k and j != m and abs(one[i, k] - other[j, m]) < tolerance:
+                bits[a, b // 64] |= np.uint64(1) << np.uint64(b % 64)
+                bits[b, a // 64] |= np.uint64(1) << np.uint64(a % 64)
+    return bits
+
+
+@_compiled
+def greedy_cliques(bits: Bits, n_grown: int, most: int) -> tuple[Indices, Indices]:
+    """Grow cliques from the first nodes, by the node that leaves most to choose from.
+
+    Parameters
+    ----------
+    bits : ndarray of shape (c, ⌈c / 64⌉)
+        A graph, as `agreement_graph` gives it.
+    n_grown : int
+        Cliques that are grown, each from a node of its own.
+    most : int
+        Nodes of a clique, at most.
+
+    Returns
+    -------
+    members : ndarray of shape (n_grown, most)
+        Nodes of every clique in the order in which they came; -1 where there are fewer.
+    sizes : ndarray of shape (n_grown,)
+    """
+    n, n_words = bits.shape
+    n_grown = min(n_grown, n)
+    members, sizes = np.full((n_grown, most), -1, np.intp), np.zeros(n_grown, np.intp)
+    common, choices = np.empty(n_words, np.uint64), np.empty(n, np.intp)
+    for start in range(n_grown):
+        members[start, 0], size = start, 1
+        common[:] = bits[start]
+        while size < most:
+            n_choices = 0
+            for word in range(n_words):
+                left = common[word]
+                while left:
+                    lowest = left & (~left + np.uint64(1))
+                    at = np.intp(_count(lowest - np.uint64(1)))
+                    choices[n_choices] = 64 * word + at
+                    n_choices += 1
+                    left ^= lowest
+            if n_choices == 0:
+                break
+            best, most_left = choices[0], np.uint64(0)
+            for node in choices[:n_choices]:
+                n_left = np.uint64(0)
+                for word in range(n_words):
+                    n_left += _count(common[word] & bits[node, word])
+                if n_left > most_left:
+                    best, most_left = node, n_left
+            members[start, size] = best
+            size += 1
+            common &= bits[best]
+        sizes[start] = size
+    return members, sizes
+
+
+@_compiled
+def _count(word: Any) -> Any:
+    """Count the bits of a word that are set: of 2, then 4, 8 and 64 at a time."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    low = np.uint64(0x3333333333333333)
+    word = (word & low) + ((word >> np.uint64(2)) & low)
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
