@@ -144,6 +144,7 @@ def run(case):
         "excess": rounded(fit.excess),
         "evidence": rounded(fit.evidence.mean),
         "error": rounded(fit.evidence.error),
+        "rivals": [rounded(rival.mean) for rival in fit.rivals],
         "score": rounded(fit.score),
         "few factors": PairSearch(one, other, Settings(), Cores(1)).few_factors,
         "CPU s": round(seconds, 1),

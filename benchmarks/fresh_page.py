@@ -1,24 +1,52 @@
-"""What the exam on fresh tables says: ``python -m benchmarks.fresh_page``."""
+"""What the exam on fresh tables says: ``python -m benchmarks.fresh_page``.
 
+Writes the tables of docs/fresh.md from the committed results; ``--print`` prints them.
+"""
+
+import argparse
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
+from unaligned.alignment import TRUSTED
+from unaligned.json_lines import read_records
+
 RESULTS = Path(__file__).parent / "results" / "fresh.jsonl"
+CLUSTERS = RESULTS.with_name("fresh_clusters.jsonl")
+PAGE = Path(__file__).parents[1] / "docs" / "fresh.md"
 LEAST_EXACT = 0.05  # share of right matches from which objects were found
-RELATED = "split", "groups"
-NULLS = "cross", "disjoint", "parts", "columns"
+RELATED = {
+    "split": "columns dealt out at random",
+    "groups": "natural groups of columns",
+}
+NULLS = {
+    "cross": "two tables",
+    "disjoint": "columns dealt out, other rows",
+    "parts": "natural groups of columns, other rows",
+    "columns": "columns of one file permuted one by one",
+}
+OUTCOMES = (
+    "aligned",
+    "FALSE TRUST",
+    "search failed",
+    "test refused",
+    "nothing to find",
+)
 
 
 def outcome(record):
     """Tell what came of a case, and of a refusal why."""
-    found = record.get("exact", 0.0) >= LEAST_EXACT
     if record["trusted"]:
+        found = record.get("exact", 0.0) >= LEAST_EXACT
         return "aligned" if found else "FALSE TRUST"
     if record["case"][0] in NULLS:
         return "refused"
     truth = record["truth"]
     if max(truth["exact"], truth["started"]) < LEAST_EXACT:
         return "nothing to find"
-    return "search failed" if truth["trust"] >= 0.5 else "test refused"
+    passes = truth["trust"] >= TRUSTED and truth["exact"] >= LEAST_EXACT
+    return "search failed" if passes else "test refused"
 
 
 def describe(record):
@@ -34,3 +62,90 @@ def describe(record):
         told += f" excess {truth['excess']:.3f} score {truth['score']:.2f}"
         told += f" (found {record['score']:.2f}) few {record['few factors']}"
     return told
+
+
+def row(*cells):
+    """Line of a table."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def head(*cells):
+    """Head of a table."""
+    return [row(*cells), row(*["---"] * len(cells))]
+
+
+def by_table(records, kind):
+    """Table of one kind of case: what came of it, table by table."""
+    groups = {}
+    for record in records:
+        if record["case"][0] == kind:
+            groups.setdefault(", ".join(record["case"][1]), []).append(record)
+    lines = head(
+        "table", "rows", "columns", *map(str.lower, OUTCOMES), "exact", "from the truth"
+    )
+    for name, these in groups.items():
+        counts = Counter(map(outcome, these))
+        aligned = [r["exact"] for r in these if outcome(r) == "aligned"]
+        truths = [max(r["truth"]["exact"], r["truth"]["started"]) for r in these if "truth" in r]
+        lines.append(
+            row(
+                name,
+                f"{these[0]['rows'][0]:,}",
+                " and ".join(map(str, these[0]["columns"])),
+                *(counts[what] or "" for what in OUTCOMES),
+                *(f"{np.mean(of):.2f}" if of else "" for of in (aligned, truths)),
+            )
+        )
+    total = Counter(outcome(r) for of in groups.values() for r in of)
+    lines.append(row("all", "", "", *(total[what] for what in OUTCOMES), "", ""))
+    return "\n".join(lines)
+
+
+def of_nulls(records):
+    """Table of pairs without a common object."""
+    lines = head("pairs", "number", "tables", "trusted", "largest excess", "CPU s")
+    for kind, told in NULLS.items():
+        these = [r for r in records if r["case"][0] == kind]
+        if not these:
+            continue
+        lines.append(
+            row(
+                told,
+                len(these),
+                len({name for r in these for name in r["case"][1]}),
+                sum(r["trusted"] for r in these),
+                f"{max(r['excess'] for r in these):.3f}",
+                f"{np.mean([r['CPU s'] for r in these]):.1f}",
+            )
+        )
+    return "\n".join(lines)
+
+
+def false_trust(records):
+    """Lines on the pairs that were trusted though wrong."""
+    wrong = [record for record in records if outcome(record) == "FALSE TRUST"]
+    return "\n".join(f"- {describe(record)}" for record in wrong) or "None."
+
+
+def parts():
+    """Tables of the page."""
+    records = [*read_records(RESULTS)]
+    found = {kind: by_table(records, kind) for kind in RELATED}
+    return found | {"nulls": of_nulls(records), "wrong": false_trust(records)}
+
+
+def main():
+    """Write the page."""
+    from benchmarks.clusters_page import page as filled_page
+
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--print", action="store_true", help="only print the tables")
+    arguments = parser.parse_args()
+    if arguments.print:
+        print(*(f"{mark}\n{table}\n" for mark, table in parts().items()), sep="\n")
+        return
+    PAGE.write_text(filled_page(PAGE.name, parts()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
