@@ -56,7 +56,7 @@ def cases():
         for kind in ("disjoint", "columns"):
             found += [[kind, [name], ROWS_OF_NULLS, seed] for name in SPLIT]
     rng = np.random.RandomState(0)
-    while N_CROSS > sum(case[0] == "cross" for case in found):
+    while sum(case[0] == "cross" for case in found) < N_CROSS:
         one, other = (SPLIT[at] for at in rng.choice(len(SPLIT), 2, replace=False))
         if TABLES[one].package != TABLES[other].package or rng.rand() < 0.5:
             found.append(["cross", [one, other], ROWS_OF_NULLS, len(found)])
@@ -209,7 +209,7 @@ def main():
     done = [record["case"] for record in read_records(RESULTS)]
     missing = set()
     for case in cases():
-        kind, what, _, seed = case
+        kind, seed = case[0], case[-1]
         if arguments.kinds and kind not in arguments.kinds.split(","):
             continue
         if arguments.seeds is not None and kind != "cross" and seed >= arguments.seeds:

@@ -86,7 +86,11 @@ def by_table(records, kind):
     for name, these in groups.items():
         counts = Counter(map(outcome, these))
         aligned = [r["exact"] for r in these if outcome(r) == "aligned"]
-        truths = [max(r["truth"]["exact"], r["truth"]["started"]) for r in these if "truth" in r]
+        truths = [
+            max(r["truth"]["exact"], r["truth"]["started"])
+            for r in these
+            if "truth" in r
+        ]
         lines.append(
             row(
                 name,
@@ -127,24 +131,125 @@ def false_trust(records):
     return "\n".join(f"- {describe(record)}" for record in wrong) or "None."
 
 
+def spread(values):
+    """Mean of a difference over tables, its standard error, and its ends."""
+    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    ends = f"{min(values):+.1f} to {max(values):+.1f}"
+    return f"{np.mean(values):+.1f} ± {error:.1f} ({ends})"
+
+
+def over_tables(records, value):
+    """Mean of a value over the cases of each table."""
+    groups = {}
+    for record in records:
+        groups.setdefault(record["case"][1][0], []).append(value(record))
+    return [float(np.mean(of)) for of in groups.values()]
+
+
+def beyond_oracle(record):
+    """Accuracy of the labels of the best view less that of the best single view."""
+    return record["accuracy"][record["best view"]] - max(record["oracle"])
+
+
+def of_views(records):
+    """Table of clusters where no pair is known."""
+    lines = head(
+        "views", "rows", "classes", "best view", "other view", "oracle", "chosen number"
+    )
+    these = [record for record in records if record["case"][0] == "unknown"]
+    for record in these:
+        best, low_high = record["best view"], record["interval"]
+        told = f"{record['chosen k']} ({low_high[0]} to {low_high[1]})"
+        lines.append(
+            row(
+                ", ".join(record["case"][1]),
+                f"{record['rows']:,}",
+                record["k"],
+                record["accuracy"][best],
+                record["accuracy"][1 - best],
+                max(record["oracle"]),
+                told + (", flat" if record["flat"] else ""),
+            )
+        )
+    return "\n".join(lines)
+
+
+def of_known(records):
+    """Table of joint clusters where half of the pairs are known."""
+    lines = head("views", "rows", "classes", "SAVuC", "plain bridge", "random names")
+    for record in records:
+        if record["case"][0] == "half":
+            lines.append(
+                row(
+                    ", ".join(record["case"][1]),
+                    f"{record['rows']:,}",
+                    record["k"],
+                    *(record[what] for what in ("joint", "plain bridge", "floor")),
+                )
+            )
+    return "\n".join(lines)
+
+
+def of_clusters(records):
+    """Table of differences, in points, over all tables and those of many classes."""
+    lines = head("", "all tables", "of more than two classes")
+    unknown, half = (
+        [r for r in records if r["case"][0] == kind] for kind in ("unknown", "half")
+    )
+    rows = {
+        "best view less oracle": (unknown, beyond_oracle),
+        "half known: SAVuC less plain bridge": (
+            half,
+            lambda r: r["joint"] - r["plain bridge"],
+        ),
+        "half known: SAVuC less random names": (
+            half,
+            lambda r: r["joint"] - r["floor"],
+        ),
+    }
+    for name, (these, value) in rows.items():
+        many = [record for record in these if record["k"] > 2]
+        cells = [spread(over_tables(of, value)) if of else "" for of in (these, many)]
+        lines.append(row(name, *cells))
+
+    def counted(of):
+        exact = sum(r["chosen k"] == r["k"] for r in of)
+        within = sum(r["interval"][0] <= r["k"] <= r["interval"][1] for r in of)
+        return f"{exact} right, {within} within the interval, of {len(of)}"
+
+    many = [record for record in unknown if record["k"] > 2]
+    lines.append(row("number of clusters", counted(unknown), counted(many)))
+    return "\n".join(lines)
+
+
 def parts():
     """Tables of the page."""
-    records = [*read_records(RESULTS)]
+    records, clusters = [*read_records(RESULTS)], [*read_records(CLUSTERS)]
     found = {kind: by_table(records, kind) for kind in RELATED}
-    return found | {"nulls": of_nulls(records), "wrong": false_trust(records)}
+    found |= {"nulls": of_nulls(records), "wrong": false_trust(records)}
+    return found | {
+        "clusters": of_clusters(clusters),
+        "views": of_views(clusters),
+        "known": of_known(clusters),
+    }
+
+
+def page():
+    """Compose the page: its text as it is, its tables from the results."""
+    from benchmarks.clusters_page import page as filled_page
+
+    return filled_page(PAGE.name, parts())
 
 
 def main():
     """Write the page."""
-    from benchmarks.clusters_page import page as filled_page
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--print", action="store_true", help="only print the tables")
     arguments = parser.parse_args()
     if arguments.print:
         print(*(f"{mark}\n{table}\n" for mark, table in parts().items()), sep="\n")
         return
-    PAGE.write_text(filled_page(PAGE.name, parts()), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -380,7 +380,9 @@ def load_table(name):
     read = table.read()
     if isinstance(read, tuple):
         X, y = read
-        first = np.unique(X.astype(str) if X.dtype == object else X, axis=0, return_index=True)[1]
+        first = np.unique(
+            X.astype(str) if X.dtype == object else X, axis=0, return_index=True
+        )[1]
     else:
         frame = read.drop(columns=[c for c in table.drop if c in read])
         first = np.flatnonzero(~frame.duplicated())
