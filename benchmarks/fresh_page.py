@@ -16,6 +16,7 @@ RESULTS = Path(__file__).parent / "results" / "fresh.jsonl"
 CLUSTERS = RESULTS.with_name("fresh_clusters.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "fresh.md"
 LEAST_EXACT = 0.05  # share of right matches from which objects were found
+LEAST_KEPT = 0.5  # share of the right matches that refinement keeps, of true ones
 RELATED = {
     "split": "columns dealt out at random",
     "groups": "natural groups of columns",
@@ -30,6 +31,7 @@ OUTCOMES = (
     "aligned",
     "FALSE TRUST",
     "search failed",
+    "refinement left",
     "test refused",
     "nothing to find",
 )
@@ -45,8 +47,10 @@ def outcome(record):
     truth = record["truth"]
     if max(truth["exact"], truth["started"]) < LEAST_EXACT:
         return "nothing to find"
-    passes = truth["trust"] >= TRUSTED and truth["exact"] >= LEAST_EXACT
-    return "search failed" if passes else "test refused"
+    if truth["trust"] >= TRUSTED and truth["exact"] >= LEAST_EXACT:
+        return "search failed"
+    left = truth["exact"] < LEAST_KEPT * truth["started"]
+    return "refinement left" if left else "test refused"
 
 
 def describe(record):

@@ -25,7 +25,9 @@ def record(kind="split", trusted=False, exact=0.0, truth=(0.0, 0.0, 0.0), **more
         ("nothing to find", record(truth=(0.04, 0.01, 1.0))),
         ("search failed", record(truth=(0.9, 0.8, 0.5))),
         ("test refused", record(truth=(0.9, 0.8, 0.49))),
-        ("test refused", record(truth=(0.9, 0.01, 0.9))),  # refined away from it
+        ("test refused", record(truth=(0.9, 0.45, 0.49))),
+        ("refinement left", record(truth=(0.9, 0.44, 0.49))),
+        ("refinement left", record(truth=(0.9, 0.01, 0.9))),
     ],
 )
 def test_a_case_has_one_outcome(wanted, found):
@@ -35,7 +37,7 @@ def test_a_case_has_one_outcome(wanted, found):
 def test_tables_count_every_case_once():
     records = [record(trusted=True, exact=0.5), record(truth=(0.9, 0.8, 1.0))]
     last = fresh_page.by_table(records, "split").splitlines()[-1]
-    assert last.split("|")[4:9] == [" 1 ", " 0 ", " 1 ", " 0 ", " 0 "]
+    assert last.split("|")[4:10] == [" 1 ", " 0 ", " 1 ", " 0 ", " 0 ", " 0 "]
     nulls = [record("cross"), record("cross", trusted=True, excess=0.3)]
     assert "| 2 | 1 | 1 | 0.300 |" in fresh_page.of_nulls(nulls)
     assert fresh_page.false_trust([*records, *nulls]).count("FALSE TRUST") == 1
