@@ -20,11 +20,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.fresh import deal_out, take
+from benchmarks.fresh import deal_out, prepared, take
 from benchmarks.fresh_page import CLUSTERS
 from benchmarks.fresh_tables import TABLES, NotInstalled, load_table
 from benchmarks.savuc import oracle_single
-from unaligned import SAVuC, prepare
+from unaligned import SAVuC
 from unaligned.benchmark.plain_bridge import PlainBridge
 from unaligned.datasets import unalign
 from unaligned.json_lines import append_record, read_records
@@ -54,7 +54,7 @@ def make(case):
         return None
     views = deal_out(loaded.X, rng) if what == DEALT_OUT else loaded.groups[what]
     rows = rng.permutation(len(loaded.X))[:ROWS]
-    Xs = [prepare(take(view, rows=rows)).X for view in views]
+    Xs = [prepared(take(view, rows=rows)) for view in views]
     return Xs, np.unique(loaded.y[rows], return_inverse=True)[1]
 
 
