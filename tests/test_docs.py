@@ -102,6 +102,12 @@ def test_the_page_of_the_trials_is_what_the_results_say():
     assert PAGE.read_text() == page(), "run python -m benchmarks.first_hour_page"
 
 
+def test_the_page_of_fresh_tables_is_what_the_results_say():
+    from benchmarks.fresh_page import PAGE, page
+
+    assert PAGE.read_text() == page(), "run python -m benchmarks.fresh_page"
+
+
 @pytest.mark.parametrize(
     ("name", "command"),
     [("cells_page", ""), ("audit", " --page"), ("spaces", " --seeds 0")],
