@@ -63,7 +63,7 @@ coverage: $(VENV)/.installed-heavy  ## Measure which branches of src/ the tests 
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
 
 mutants: $(VENV)/.installed-heavy  ## Change code in small ways; do the tests notice?
-	$(ONE_THREAD) $(BIN)/python tools/mutants.py src/unaligned/kernels src/unaligned/pavuc
+	$(ONE_THREAD) $(BIN)/python tools/mutants.py src/unaligned/kernels src/unaligned/pavuc src/unaligned/savuc
 
 package: $(VENV)/.installed-test  ## Test the wheel with the lowest and newest dependencies
 	$(BIN)/python $(PIP) build

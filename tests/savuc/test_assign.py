@@ -169,6 +169,32 @@ def test_many_rows_go_through_sparse_plans(monkeypatch, views):
     np.testing.assert_allclose(found.confidence, dense.confidence, atol=0.05)
 
 
+@pytest.mark.parametrize("n_known", [0, 30])
+def test_directions_are_learned_again_from_the_first_matching(
+    n_known, views, monkeypatch
+):
+    one, other, order = views
+    known = order[:n_known], np.arange(n_known)
+    given, planned = [], assign.planned
+
+    def spy(cross, rows, settings):
+        given.append(cross)
+        return planned(cross, rows, settings)
+
+    monkeypatch.setattr(assign, "planned", spy)
+    rows = join_rows(one, other, known)
+    match_rows(true_cross(*views), one, other, QUICK, known)
+    first, second = given
+    partner = mutual_partners(first, rows, QUICK)
+    assert 0 in partner
+    products = [np.outer(rows.one[i], rows.other[j]) for i, j in enumerate(partner)]
+    of_free = np.mean([p for p, j in zip(products, partner, strict=True) if j >= 0], 0)
+    of_known = [np.outer(one[i], other[j]) for i, j in zip(*known, strict=True)]
+    share = n_known / 120
+    expected = (1 - share) * of_free + sum(of_known) / 120
+    np.testing.assert_allclose(second, expected, atol=1e-5)
+
+
 def test_mutual_partners_are_the_mutual_best_ones_of_the_last_plan():
     one, other, order = whitened_pair(noise=0.6, seed=3)
     other, order = other[:100], order[:100]

@@ -101,6 +101,20 @@ def test_beyond_fifteen_hundred_rows():
     assert clustering_accuracy(y, labels) > 0.99
 
 
+@pytest.mark.parametrize(
+    ("n", "k", "wanted"),
+    [(2500, 10, 2500), (4000, 10, 2500), (4000, 251, 2510), (4000, 300, 3000)],
+)
+def test_rows_to_work_on_are_2500_or_ten_for_every_cluster(n, k, wanted):
+    drawn = module.draw_rows(n, k, rng())
+    assert len({*drawn}) == len(drawn) == wanted
+    assert (np.diff(drawn) > 0).all()
+    assert drawn[0] >= 0
+    assert drawn[-1] < n
+    if n > wanted:  # not the first ones
+        assert drawn[-1] > wanted
+
+
 def test_joint_score_is_a_mean_over_views():
     Xs, y = make_blobs(spread=4)
     half = draw_halves(len(y), rng())

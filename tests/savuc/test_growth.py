@@ -58,6 +58,13 @@ def run_through(state):
     return state.tried
 
 
+def test_a_view_has_two_rows_at_least():
+    X = rng().normal(size=(30, 5))
+    assert problem_of([X, X[:2]]).verbose == 0
+    with pytest.raises(ValueError, match="n_samples=1"):
+        problem_of([X, X[:1]])
+
+
 def test_every_pair_is_searched_once():
     found = run_through(made_state((0,), (1,), (2,), (3,)))
     pairs = [(one[0], other[0]) for one, other in found]

@@ -188,6 +188,31 @@ def test_refinement_gives_nothing_worse_than_it_was_given():
         assert score(found, QUICK) == pytest.approx(value)
 
 
+def test_refinement_goes_on_while_the_score_rises(monkeypatch):
+    little = 4 * (1 + QUICK.least_gain / 2)  # the best, but no gain that counts
+    values = iter([2.0, 3.0, 1.0, 4.0, little, 3.0, 3.0, 9.0])
+    monkeypatch.setattr(module, "cycle", lambda *_: np.full((1, 1), next(values)))
+    monkeypatch.setattr(module, "score", lambda cross, _: float(cross[0, 0]))
+    best, value = refine(np.ones((1, 1)), lambda _: None, QUICK)
+    assert value == best[0, 0] == little
+    assert next(values) == 9
+
+
+@pytest.mark.parametrize("most", [54, 55])
+def test_many_rows_are_compared_in_cells(most, monkeypatch):
+    A, B = unit_pair(40, 55)
+    asked, top_products = [], module.top_products
+    monkeypatch.setattr(module, "N_COMPARED", most)
+    monkeypatch.setattr(
+        module,
+        "likely_top_products",
+        lambda *given: asked.append(given) or top_products(*given),
+    )
+    near_pairs(A, B, 0.1, QUICK)
+    near_pairs(B, A, 0.1, QUICK)
+    assert len(asked) == (2 if most < 55 else 0)
+
+
 def test_the_rows_are_chosen_anew_for_every_cycle():
     one, other, order = whitened_pair()
     rows, asked = join_rows(one, other), []

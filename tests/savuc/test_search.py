@@ -327,10 +327,10 @@ def test_rivals_that_cannot_be_tested_have_no_evidence():
     assert {*found.rivals} <= {(0.0, 0.0)}
 
 
-def test_rivals_are_spared_where_there_is_no_evidence(monkeypatch):
+@pytest.mark.parametrize("nothing", [Evidence(-0.1, 0.02), Evidence(0.0, 0.0)])
+def test_rivals_are_spared_where_there_is_no_evidence(nothing, monkeypatch):
     X, Y, order = shuffled_pair(100)
     search, truth = rivals(X, shuffled_columns(Y), order)
-    nothing = Evidence(-0.1, 0.02)
     monkeypatch.setattr(module, "held_out_evidence", lambda *_: nothing)
     monkeypatch.setattr(PairSearch, "rival", lambda *_: pytest.fail("not spared"))
     assert search.examine(truth, [], rng()) == [(truth, nothing)]

@@ -122,6 +122,24 @@ def test_candidates_equal_no_row_that_is_tested_and_no_other():
     assert {*left} == every - taken
 
 
+@pytest.mark.parametrize(
+    ("gains", "n_tested"), [((1, -9, -9, -9), 4), ((-1, 9, 9, 9), 1), ((0, 1, 1, 1), 1)]
+)
+def test_only_the_first_fold_ends_the_test(gains, n_tested, maps, monkeypatch):
+    settings, asked = replace(QUICK, n_folds=4), []
+
+    def told(cross, A, B, n, *_):
+        asked.append(n)
+        return [(np.arange(n), np.full(n, float(gains[len(asked) - 1])))]
+
+    monkeypatch.setattr(module, "tested_gains", told)
+    rng = np.random.RandomState(0)
+    found = held_out_evidence(*maps, np.arange(300), settings, rng)
+    assert len(asked) == n_tested
+    expected = np.repeat(gains[:n_tested], asked)
+    assert found.mean == pytest.approx(expected.mean())
+
+
 def test_distinct_pairs_differ_on_both_sides():
     rng = np.random.RandomState(0)
     one, other = (rng.randint(3, size=(60, 2)).astype(float) for _ in range(2))
