@@ -103,6 +103,16 @@ def one_hot_noisy(n: int, d: int, rng: Rng) -> Array:
     return categories + 0.01 * rng.randn(*categories.shape)
 
 
+def categories(n: int, d: int, rng: Rng) -> Array:
+    """Independent categories of three levels, one-hot, with some noise.
+
+    Shares are the same in every draw, so that one stands for the other.
+    """
+    shares = np.random.RandomState(d).dirichlet([3, 3, 3], size=max(2, d // 3))
+    drawn = [np.eye(3)[rng.choice(3, size=n, p=of)] for of in shares]
+    return np.hstack(drawn) + 0.3 * rng.randn(n, 3 * len(drawn))
+
+
 def gaussian(n: int, d: int, rng: Rng) -> Array:
     """Correlated Gaussian columns."""
     return rng.randn(n, d) @ rng.randn(d, d)
@@ -152,6 +162,7 @@ KINDS: dict[str, Callable[[int, int, Rng], Array]] = {
         cube,
         circle,
         heavy_tails,
+        categories,
     )
 }
 
