@@ -3,7 +3,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 from related_views import QUICK, true_cross, whitened_pair
-from scipy import sparse, stats
+from scipy import sparse
 
 from benchmarks.shared_rows import make_views
 from unaligned.savuc import confidence
@@ -11,14 +11,11 @@ from unaligned.savuc.absence import NOTHING
 from unaligned.savuc.assign import match_rows
 from unaligned.savuc.confidence import (
     candidate_probabilities,
-    canonical_directions,
-    canonical_rows,
-    learn_directions,
-    log_ratios,
     match_confidence,
     match_probabilities,
     propagate,
 )
+from unaligned.savuc.likelihood import canonical_directions, log_ratios
 
 
 def all_pairs(n, m):
@@ -70,42 +67,6 @@ def test_the_share_of_rows_with_a_partner_is_estimated():
     assert found.sum() == pytest.approx(n_common, abs=1)
 
 
-def test_ratios_are_those_of_gaussian_rows():
-    rng = np.random.RandomState(0)
-    A, B, c = rng.normal(size=(6, 3)), rng.normal(size=(5, 3)), np.array([0.9, 0.5, 0])
-    rows, columns = all_pairs(6, 5)
-    found = log_ratios(A, B, c, rows, columns)
-    for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
-        expected = sum(
-            stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).logpdf([a, b])
-            - stats.norm.logpdf(a)
-            - stats.norm.logpdf(b)
-            for r, a, b in zip(c, A[i], B[j], strict=True)
-        )
-        assert found[at] == pytest.approx(expected)
-
-
-def test_canonical_rows_have_unit_variance_and_the_correlations_they_say():
-    one, other, order = whitened_pair(n=2000, d=5)
-    partner = np.argsort(order)
-    A, B, c = canonical_rows(one[:1500], other, partner[:1500])
-    pairs = A, B[partner[:1500]]
-    for rows in pairs:
-        np.testing.assert_allclose(np.cov(rows.T), np.eye(5), atol=0.01)
-    measured = [
-        np.corrcoef(a, b)[0, 1]
-        for a, b in zip(*(rows.T for rows in pairs), strict=True)
-    ]
-    np.testing.assert_allclose(c, measured, atol=0.01)
-
-
-def test_directions_that_fit_chance_have_no_correlation():
-    rng = np.random.RandomState(0)
-    one, other = rng.normal(size=(2, 40, 30))
-    *_, correlations = canonical_rows(one, other, np.arange(40))
-    assert correlations.mean() < 0.5 < np.linalg.svd(one.T @ other)[1][0] / 40
-
-
 @pytest.mark.parametrize("noise", [0.2, 0.4, 0.5])
 def test_the_mean_of_confidence_is_the_share_that_is_right(noise):
     one, other, order = whitened_pair(n=600, noise=noise, seed=1)
@@ -113,15 +74,6 @@ def test_the_mean_of_confidence_is_the_share_that_is_right(noise):
     right = order[found.partner] == np.arange(len(order))
     assert found.confidence.mean() == pytest.approx(right.mean(), abs=0.1)
     assert (found.confidence < 1).all()
-
-
-def test_pairs_that_are_hardly_believed_do_not_count():
-    one, other, _ = whitened_pair(n=60, d=4)
-    rows = np.arange(60)
-    weights = np.where(rows < 40, 0.8, 0.005)
-    found = learn_directions(one, other, rows, rows, weights)
-    expected = canonical_directions(one[:40], other[:40], np.full(40, 0.8))
-    np.testing.assert_array_equal(found.correlations, expected.correlations)
 
 
 def whitened(X):
@@ -206,20 +158,6 @@ def test_one_candidate_each_leaves_nothing_to_compare_with():
     expected = match_probabilities(np.full(5, 3.0), rows, rows, (5, 5))
     np.testing.assert_allclose(found.probability[:, 0], expected)
     np.testing.assert_allclose(found.present, expected)
-
-
-def test_a_weight_counts_as_so_many_pairs():
-    rng = np.random.RandomState(0)
-    one = rng.normal(size=(60, 3))
-    other = one @ rng.normal(size=(3, 4)) + rng.normal(size=(60, 4))
-    times = rng.randint(0, 4, size=60)
-    found = canonical_directions(one, other, times.astype(float))
-    again = np.repeat(np.arange(60), times)
-    expected = canonical_directions(one[again], other[again], np.ones(len(again)))
-    np.testing.assert_allclose(found.correlations, expected.correlations)
-    for side, rows in enumerate((one, other)):
-        one_way, other_way = found.read(rows, side), expected.read(rows, side)
-        np.testing.assert_allclose(np.abs(one_way), np.abs(other_way), atol=1e-8)
 
 
 def test_support_is_the_ratio_less_what_others_claim():

@@ -19,6 +19,8 @@ from unaligned.savuc.refine import (
     near_pairs,
     plan_rows,
     refine,
+    sample,
+    sample_rows,
     score,
     sparse_kernel,
 )
@@ -283,3 +285,15 @@ def test_rows_that_are_all_the_same_do_no_harm(constant):
     rows = join_rows(one, constant((30, 4), dtype=np.float32))
     cross = one.T @ rows.other / 30
     assert np.isfinite(cycle(cross, rows, QUICK)).all()
+
+
+def test_samples_are_of_rows_and_small_views_are_taken_whole():
+    one, other, _ = whitened_pair(n=150)
+    rows, rng = join_rows(one, other[:80]), np.random.RandomState(0)
+    sampled = sample_rows(rows, 60, rng)
+    assert sampled.one.shape == (60, 10)
+    np.testing.assert_array_equal(sampled.other, rows.other)  # not many more than 60
+    np.testing.assert_array_equal(sample(90, 60, rng), np.arange(90))
+    assert len(np.unique(sample(91, 60, rng))) == 60
+    there = {row.tobytes() for row in one}
+    assert len({row.tobytes() for row in sampled.one} & there) == 60

@@ -10,14 +10,13 @@ from related_views import (
     shuffled_columns,
     shuffled_pair,
     true_cross,
-    whitened_pair,
 )
 
 from unaligned.kernels.devices import Cores
 from unaligned.savuc import search as module
 from unaligned.savuc.assign import match_rows
-from unaligned.savuc.refine import join_rows, score
-from unaligned.savuc.search import PairSearch, sample, sample_rows, search_pair
+from unaligned.savuc.refine import score
+from unaligned.savuc.search import PairSearch, search_pair
 from unaligned.savuc.trust import (
     FEWEST_DIRECTIONS,
     UNTESTED,
@@ -211,18 +210,6 @@ def test_known_pairs_are_tested_like_those_that_were_found():
     assert np.mean(order[partner[matched]] == matched) > 0.9
     (_, evidence), *_ = search.examine(cross, [], rng())
     assert evidence.lower > 0.1
-
-
-def test_samples_are_of_rows_and_small_views_are_taken_whole():
-    one, other, _ = whitened_pair(n=150)
-    rows = join_rows(one, other[:80])
-    sampled = sample_rows(rows, 60, rng())
-    assert sampled.one.shape == (60, 10)
-    np.testing.assert_array_equal(sampled.other, rows.other)  # not many more than 60
-    np.testing.assert_array_equal(sample(90, 60, rng()), np.arange(90))
-    assert len(np.unique(sample(91, 60, rng()))) == 60
-    there = {row.tobytes() for row in one}
-    assert len({row.tobytes() for row in sampled.one} & there) == 60
 
 
 def test_samples_meet_their_partners():

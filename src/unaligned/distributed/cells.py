@@ -18,7 +18,7 @@ from unaligned.distributed.passes import settle, stream
 from unaligned.kernels.neighbors import top_products
 from unaligned.savuc.absence import NOTHING
 from unaligned.savuc.assign import likelihood_weights
-from unaligned.savuc.confidence import Canonical
+from unaligned.savuc.likelihood import Canonical
 
 __all__ = ["Candidates", "find_candidates"]
 

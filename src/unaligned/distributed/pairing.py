@@ -12,12 +12,8 @@ from numpy.typing import NDArray
 
 from unaligned.distributed.cells import find_candidates
 from unaligned.savuc.assign import N_LEARNED, Matching, with_known
-from unaligned.savuc.confidence import (
-    N_CANDIDATES,
-    Canonical,
-    candidate_probabilities,
-    learn_directions,
-)
+from unaligned.savuc.confidence import N_CANDIDATES, candidate_probabilities
+from unaligned.savuc.likelihood import Canonical, learn_directions
 from unaligned.savuc.refine import Known
 
 __all__ = ["match_all_rows"]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unaligned.alignment import Alignment
 from unaligned.report.maps import principal_coordinates
-from unaligned.savuc.confidence import canonical_rows, log_ratios
+from unaligned.savuc.likelihood import canonical_rows, log_ratios
 
 __all__ = ["Doubtful", "doubtful_matches", "runners_up"]
 

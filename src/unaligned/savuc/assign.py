@@ -8,16 +8,15 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from unaligned.kernels.matching import match_greedy
-from unaligned.savuc.confidence import (
+from unaligned.savuc.confidence import match_confidence, match_probabilities
+from unaligned.savuc.config import Settings
+from unaligned.savuc.likelihood import (
     LEAST_BELIEVED,
     ROWS_PER_DIRECTION,
     learn_directions,
     log_ratios,
-    match_confidence,
-    match_probabilities,
     ratio_factors,
 )
-from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
     Known,
     Plan,

@@ -18,6 +18,7 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.config import Settings, Step
 
 __all__ = [
+    "N_TIMES_SAMPLED",
     "Known",
     "Plan",
     "RowPair",
@@ -29,6 +30,8 @@ __all__ = [
     "mutual_best",
     "plan_rows",
     "refine",
+    "sample",
+    "sample_rows",
     "score",
     "sparse_kernel",
 ]
@@ -41,6 +44,7 @@ Known = tuple[Indices, Indices] | None
 N_ROUNDS = 5  # of Sinkhorn, of a plan that gives the next C
 N_STALLED = 3  # cycles without a gain after which refinement ends
 N_COMPARED = 30_000  # rows beyond which nearest pairs are looked for in cells
+N_TIMES_SAMPLED = 1.5  # as many rows as a sample has are all taken
 TINY = np.float32(1e-30)  # keeps quotients finite
 
 
@@ -221,3 +225,16 @@ def refine(
         if arrived(cross):
             return cross, reached
     return best, value
+
+
+def sample_rows(rows: RowPair, size: int, rng: np.random.RandomState) -> RowPair:
+    """Rows that take part in plans: all, or a sample of each view."""
+    one, other = (side[sample(len(side), size, rng)] for side in rows[:2])
+    return rows._replace(one=one, other=other)
+
+
+def sample(n: int, size: int, rng: np.random.RandomState) -> Indices:
+    """Draw rows where there are many more than ``size``; else take them all."""
+    if n <= N_TIMES_SAMPLED * size:
+        return np.arange(n)
+    return np.sort(rng.permutation(n)[:size])

@@ -1,6 +1,7 @@
 """Search for the correspondence of two views: starts, refinement, test."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,12 +12,15 @@ from unaligned.kernels.neighbors import top_products
 from unaligned.savuc.assign import assign_rest, match_free, mutual_partners, with_known
 from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
+    N_TIMES_SAMPLED,
     Known,
     RowPair,
     along_directions,
     cycle,
     join_rows,
     refine,
+    sample,
+    sample_rows,
     score,
 )
 from unaligned.savuc.starts import SearchView, find_starts, have_few_factors
@@ -40,7 +44,6 @@ Fit = tuple[Array, float]
 """A cross-correlation and its score."""
 
 NOTHING = Evidence(0.0, 0.0)
-N_TIMES_REFINED = 1.5  # as many rows as a sample has are all taken
 N_REMATCHED = 2  # times that all rows are matched by likelihood, in narrow tables
 N_SEARCHES_OF_MANY = 4  # where sketches have a small share of the rows, and may mislead
 
@@ -115,9 +118,8 @@ class PairSearch:
             for side, rows in zip(self.whitened, given, strict=True)
         )
         self.few_factors = have_few_factors(one, other)
-        self.few_rows = (
-            max(map(len, self.whitened)) <= N_TIMES_REFINED * settings.n_refined
-        )
+        n_rows = max(map(len, self.whitened))
+        self.few_rows = n_rows <= N_TIMES_SAMPLED * settings.n_refined
 
     def matchings(self, rng: np.random.RandomState) -> list[Fit]:
         """Cross-correlations that the starts lead to.
@@ -226,9 +228,8 @@ class PairSearch:
     ) -> list[tuple[Array, Evidence]]:
         """Test a matching and its rivals: give each with the evidence for it.
 
-        Rivals are what else the search found, and come from random starts where that is
-        not enough. They cost most, and are spared where the evidence is too small
-        without them.
+        Rivals are what else the search found, and random starts where that is not
+        enough. They cost most, and are spared where there is no evidence without them.
         """
         settings = self.settings
         partner = self.matching(cross, rng)
@@ -236,18 +237,13 @@ class PairSearch:
         if evidence.lower <= 0 and not self.few_factors:
             return [(cross, evidence)]
 
-        def compete(
-            start: Array | None, rng: np.random.RandomState
-        ) -> tuple[Array, Evidence] | None:
-            return self.rival(cross, start, rng)
-
         # Few rows are cheap, and chance plays a larger part.
         n_matched = max(int(np.sum(partner >= 0)), 1)
         n_rivals = max(settings.n_rivals, settings.n_rival_rows // n_matched)
         if self.few_factors:  # with one of them wrong, the others still give evidence
             n_rivals *= 2
         starts = [*others, *[None] * n_rivals][:n_rivals]
-        found = self.cores.map(compete, starts, spawn(rng, n_rivals))
+        found = self.cores.map(partial(self.rival, cross), starts, spawn(rng, n_rivals))
         return [(cross, evidence), *(rival for rival in found if rival is not None)]
 
     def rival(
@@ -302,16 +298,3 @@ class PairSearch:
 def best_first(fits: list[Fit]) -> list[Fit]:
     """Sort fits by their scores."""
     return sorted(fits, key=lambda fit: -fit[1])
-
-
-def sample_rows(rows: RowPair, size: int, rng: np.random.RandomState) -> RowPair:
-    """Rows that take part in plans: all, or a sample of each view."""
-    one, other = (side[sample(len(side), size, rng)] for side in rows[:2])
-    return rows._replace(one=one, other=other)
-
-
-def sample(n: int, size: int, rng: np.random.RandomState) -> Indices:
-    """Draw rows where there are many more than ``size``; else take them all."""
-    if n <= N_TIMES_REFINED * size:
-        return np.arange(n)
-    return np.sort(rng.permutation(n)[:size])
