@@ -7,7 +7,7 @@ from partly_shared import paired_rows
 
 from unaligned.distributed.cells import N_SEEN, find_candidates
 from unaligned.savuc.absence import NOTHING
-from unaligned.savuc.confidence import canonical_directions, log_ratios
+from unaligned.savuc.likelihood import canonical_directions, log_ratios
 
 pytest.importorskip("dask.array", reason="needs the extra 'dask'")
 pytestmark = pytest.mark.heavy

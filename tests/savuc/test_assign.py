@@ -18,8 +18,8 @@ from unaligned.savuc.assign import (
     mutual_partners,
     with_known,
 )
-from unaligned.savuc.confidence import canonical_rows, ratio_factors
 from unaligned.savuc.geometry import read_geometry
+from unaligned.savuc.likelihood import canonical_rows, ratio_factors
 from unaligned.savuc.refine import (
     along_directions,
     join_rows,
