@@ -117,6 +117,22 @@ def test_skewed_amounts_lose_their_skew(people):
     np.testing.assert_allclose(income, np.log1p(people["income"] / median))
 
 
+@pytest.mark.parametrize("labels", [[0, 1, 1], ["a", "b", "a"]])
+def test_what_was_excluded_when_a_file_was_read_is_no_feature(tmp_path, labels):
+    from unaligned.datasets import read_view, read_views
+
+    file = tmp_path / "people.csv"
+    people = {"age": [31.5, 25, 40], "label": labels}
+    pd.DataFrame(people).to_csv(file, index=False)
+    for view in (
+        read_view(file, exclude=["label"]),
+        read_views([file], exclude=["label"]).view(0),
+    ):
+        found = prepare(view)
+        assert found.feature_names == ["age"]
+        assert notes_by_column(found)["label"] == ("dropped", "excluded")
+
+
 def test_a_logarithm_that_changes_no_skew_is_not_taken():
     # The skewness of two values is that of their shares, up to rounding.
     rows = np.random.RandomState(0).normal(size=(280, 4))

@@ -38,6 +38,8 @@ class FileViews(NamedTuple):
     """The column that the ids of each view come from, if it is one."""
     are_tables: list[bool]
     """Whether each view is a table, with columns of different kinds."""
+    excluded: list[tuple[str, ...]]
+    """Names of the other columns of each view that ``exclude`` left out."""
 
     def view(self, i: int) -> FileView:
         """One of the views, as `read_view` gives it."""
@@ -49,23 +51,22 @@ class FileViews(NamedTuple):
             self.other_columns[i],
             self.id_columns[i],
             self.are_tables[i],
+            self.excluded[i],
         )
 
 
 def set_aside(view: FileView, columns: tuple[str | int, ...]) -> FileView:
-    """Take columns out of a view whose reader has left them in."""
+    """Take columns out of a view, if its reader has left them in, and name them."""
     names = view.feature_names or []
     out = [i for i, name in enumerate(names) if name in columns]
-    if not out:
-        return view
-    taken = view.X[:, out].toarray() if sparse.issparse(view.X) else view.X[:, out]
-    others = {names[i]: taken[:, at] for at, i in enumerate(out)}
-    kept = np.delete(np.arange(len(names)), out)
-    return view._replace(
-        X=view.X[:, kept],
-        feature_names=[names[i] for i in kept],
-        other_columns=view.other_columns | others,
-    )
+    others = view.other_columns
+    if out:
+        taken = view.X[:, out].toarray() if sparse.issparse(view.X) else view.X[:, out]
+        others = others | {names[i]: taken[:, at] for at, i in enumerate(out)}
+        kept = np.delete(np.arange(len(names)), out)
+        view = view._replace(X=view.X[:, kept], feature_names=[names[i] for i in kept])
+    excluded = tuple(name for name in others if name in columns)
+    return view._replace(other_columns=others, excluded=excluded)
 
 
 def in_precision(view: FileView, dtype: Any) -> FileView:

@@ -210,6 +210,7 @@ def read_views(
         paths=[path for path, _ in views],
         id_columns=[view.id_column for _, view in views],
         are_tables=[view.is_table for _, view in views],
+        excluded=[view.excluded for _, view in views],
     )
 
 

@@ -111,7 +111,8 @@ def matrix_of_cells(
 
 
 def _from_file(view: FileView, exclude: Sequence[str | int]) -> Table:
-    aside = {name for name in exclude if name in view.other_columns}
+    left_out = {*exclude, *view.excluded}
+    aside = {name for name in left_out if name in view.other_columns}
     others = {
         name: values
         for name, values in view.other_columns.items()

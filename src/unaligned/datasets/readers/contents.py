@@ -50,6 +50,8 @@ class FileView(NamedTuple):
     """The column that the ids come from, if it is one."""
     is_table: bool = False
     """Whether columns are of different kinds, as in tables of text and Parquet."""
+    excluded: tuple[str, ...] = ()
+    """Names of those among ``other_columns`` that ``exclude`` left out."""
 
 
 class Options(NamedTuple):
