@@ -9,6 +9,7 @@ from unaligned.savuc import starts
 from unaligned.savuc.geometry import whiten
 from unaligned.savuc.starts import (
     crosses_of,
+    families_of,
     find_starts,
     from_centres,
     have_few_factors,
@@ -25,10 +26,27 @@ def test_starts_are_of_the_families_that_views_allow():
     views = search_view(X), search_view(Y)
     counts = []
     for few in (False, True):
-        found = replace_few(few, lambda: find_starts(*views, QUICK, rng(), Cores()))
+        families = replace_few(few, lambda: families_of(*views, QUICK))
+        found = find_starts(families, rng(), Cores())
         assert all(start.shape == (7, 6) for family in found for start in family)
         counts.append([len(family) for family in found])
     assert counts[1] == [*counts[0], QUICK.n_candidates]
+
+
+def test_the_longest_rows_are_paired_once(monkeypatch):
+    views, calls = [search_view(X) for X in shuffled_pair(80, (5, 5))[:2]], []
+    monkeypatch.setattr(starts, "from_extremes", lambda *_: calls.append(_) or [_])
+    families = replace_few(True, lambda: families_of(*views, QUICK))
+    once, again = (find_starts(families, rng(seed), Cores()) for seed in range(2))
+    assert len(calls) == 1
+    assert once[1] == again[1]
+    assert any((a != b).any() for a, b in zip(once[0], again[0], strict=True))
+
+
+def test_a_family_that_finds_nothing_is_left_out():
+    families = [lambda _: [], lambda _: [np.eye(2)]]
+    ((found,),) = find_starts(families, rng(), Cores())
+    np.testing.assert_array_equal(found, np.eye(2))
 
 
 def replace_few(few, call):

@@ -23,7 +23,12 @@ from unaligned.savuc.refine import (
     sample_rows,
     score,
 )
-from unaligned.savuc.starts import SearchView, find_starts, have_few_factors
+from unaligned.savuc.starts import (
+    SearchView,
+    families_of,
+    find_starts,
+    have_few_factors,
+)
 from unaligned.savuc.trust import (
     FEWEST_DIRECTIONS,
     SAME,
@@ -117,6 +122,7 @@ class PairSearch:
             np.delete(np.arange(len(side)), np.asarray(rows, dtype=np.intp))
             for side, rows in zip(self.whitened, given, strict=True)
         )
+        self.families = families_of(one, other, settings)
         self.few_factors = have_few_factors(one, other)
         n_rows = max(map(len, self.whitened))
         self.few_rows = n_rows <= N_TIMES_SAMPLED * settings.n_refined
@@ -127,7 +133,7 @@ class PairSearch:
         Every start takes one cycle; the best of each family is refined. These come
         first, and both they and the others come best first.
         """
-        families = find_starts(*self.views, self.settings, rng, self.cores)
+        families = find_starts(self.families, rng, self.cores)
         if self.all_rows.share < 1:
             families.append([self.all_rows.fixed])
 

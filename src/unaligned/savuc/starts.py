@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,13 @@ from unaligned.savuc.couplings import couple_centres
 from unaligned.savuc.extremes import MOST_FACTORS, couple_extremes
 from unaligned.savuc.geometry import Geometry, effective_directions, whiten
 
-__all__ = ["SearchView", "find_starts", "have_few_factors", "prepare_view"]
+__all__ = [
+    "SearchView",
+    "families_of",
+    "find_starts",
+    "have_few_factors",
+    "prepare_view",
+]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -42,9 +48,8 @@ class SearchView:
         return geometry.at_full_length() if len(geometry.lengths) else geometry.points
 
 
-Family = Callable[
-    [SearchView, SearchView, Settings, np.random.RandomState], list[Array]
-]
+Family = Callable[[np.random.RandomState], list[Array]]
+"""Finds cross-correlations to start from."""
 
 
 def prepare_view(
@@ -56,22 +61,29 @@ def prepare_view(
     return SearchView(geometry, whitened, settings, drawn)
 
 
-def find_starts(
-    one: SearchView,
-    other: SearchView,
-    settings: Settings,
-    rng: np.random.RandomState,
-    cores: Cores,
-) -> list[list[Array]]:
-    """Cross-correlations to start from, by family, as far as the views allow."""
-    families: list[Family] = [from_centres]
+def families_of(one: SearchView, other: SearchView, settings: Settings) -> list[Family]:
+    """Ways to find starts, as far as the views allow.
+
+    Centres of k-means change with random numbers. The longest rows do not, and are
+    paired once.
+    """
+
+    @cache
+    def extremes() -> list[Array]:
+        return from_extremes(one, other, settings)
+
+    families: list[Family] = [lambda rng: from_centres(one, other, settings, rng)]
     if have_few_factors(one, other):
-        families.append(from_extremes)
+        families.append(lambda _: extremes())
+    return families
 
-    def start(family: Family, rng: np.random.RandomState) -> list[Array]:
-        return family(one, other, settings, rng)
 
-    found = cores.map(start, families, spawn(rng, len(families)))
+def find_starts(
+    families: list[Family], rng: np.random.RandomState, cores: Cores
+) -> list[list[Array]]:
+    """Cross-correlations to start from, by family."""
+    draws = spawn(rng, len(families))
+    found = cores.map(lambda family, draw: family(draw), families, draws)
     return [crosses for crosses in found if crosses]
 
 
@@ -99,7 +111,7 @@ def from_centres(
 
 
 def from_extremes(
-    one: SearchView, other: SearchView, settings: Settings, rng: np.random.RandomState
+    one: SearchView, other: SearchView, settings: Settings
 ) -> list[Array]:
     """Pair the longest rows."""
     shape = one.whitened.shape[1], other.whitened.shape[1]
