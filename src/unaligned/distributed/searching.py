@@ -15,12 +15,10 @@ from unaligned.alignment import TRUSTED
 from unaligned.kernels.devices import Cores
 from unaligned.savuc.config import Settings
 from unaligned.savuc.groups import N_THIN
-from unaligned.savuc.refine import Known
+from unaligned.savuc.refine import Fit, Known, best_first
 from unaligned.savuc.search import (
-    Fit,
     PairFit,
     PairSearch,
-    best_first,
     search_pair,
 )
 from unaligned.savuc.starts import SearchView

@@ -7,6 +7,8 @@ kept as bits: 64 nodes are looked at by one instruction.
 from typing import Any, TypeAlias
 
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from unaligned.kernels.compiling import compiling
@@ -18,6 +20,18 @@ Indices: TypeAlias = NDArray[np.intp]
 Bits: TypeAlias = NDArray[np.uint64]
 
 _compiled = compiling()
+
+
+def _population_count(context: Any, word: Any) -> Any:
+    """Count the bits of a word that are set, by one instruction."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), generate
+
+
+_count: Any = intrinsic(_population_count)
 
 
 @_compiled
@@ -102,13 +116,3 @@ def greedy_cliques(bits: Bits, n_grown: int, most: int) -> tuple[Indices, Indice
             common &= bits[best]
         sizes[start] = size
     return members, sizes
-
-
-@_compiled
-def _count(word: Any) -> Any:
-    """Count the bits of a word that are set: of 2, then 4, 8 and 64 at a time."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    low = np.uint64(0x3333333333333333)
-    word = (word & low) + ((word >> np.uint64(2)) & low)
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)

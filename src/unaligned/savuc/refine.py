@@ -19,10 +19,12 @@ from unaligned.savuc.config import Settings, Step
 
 __all__ = [
     "N_TIMES_SAMPLED",
+    "Fit",
     "Known",
     "Plan",
     "RowPair",
     "along_directions",
+    "best_first",
     "correlate",
     "cycle",
     "directions_of",
@@ -40,6 +42,8 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 Known = tuple[Indices, Indices] | None
 """Rows of the first view and of the second that are known to be pairs."""
+Fit = tuple[Array, float]
+"""A cross-correlation and its score."""
 
 N_ROUNDS = 5  # of Sinkhorn, of a plan that gives the next C
 N_STALLED = 3  # cycles without a gain after which refinement ends
@@ -84,6 +88,11 @@ def score(cross: Array, settings: Settings) -> float:
     """Sum of the leading canonical correlations: large where a matching is right."""
     n_scored = settings.schedule[-1][0]
     return float(np.linalg.svd(cross, compute_uv=False)[:n_scored].sum())
+
+
+def best_first(fits: list[Fit]) -> list[Fit]:
+    """Sort fits by their scores."""
+    return sorted(fits, key=lambda fit: -fit[1])
 
 
 def directions_of(cross: Array, n_directions: int) -> tuple[Array, Array, Array]:

@@ -13,9 +13,11 @@ from unaligned.savuc.assign import assign_rest, match_free, mutual_partners, wit
 from unaligned.savuc.config import Settings
 from unaligned.savuc.refine import (
     N_TIMES_SAMPLED,
+    Fit,
     Known,
     RowPair,
     along_directions,
+    best_first,
     cycle,
     join_rows,
     refine,
@@ -40,13 +42,11 @@ from unaligned.savuc.trust import (
     trust_in,
 )
 
-__all__ = ["Fit", "PairFit", "PairSearch", "best_first", "search_pair"]
+__all__ = ["PairFit", "PairSearch", "search_pair"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 Report = Callable[[str], None]
-Fit = tuple[Array, float]
-"""A cross-correlation and its score."""
 
 NOTHING = Evidence(0.0, 0.0)
 N_REMATCHED = 2  # times that all rows are matched by likelihood, in narrow tables
@@ -113,11 +113,11 @@ class PairSearch:
         cores: Cores,
         known: Known = None,
     ) -> None:
-        self.views, self.settings, self.cores = (one, other), settings, cores
-        self.known = known
+        self.views, self.known = (one, other), known
+        self.settings, self.cores = settings, cores
         self.whitened = one.whitened, other.whitened
         self.all_rows = join_rows(*self.whitened, known)
-        given = ((), ()) if known is None else known
+        given = known or ((), ())
         self.free = tuple(
             np.delete(np.arange(len(side)), np.asarray(rows, dtype=np.intp))
             for side, rows in zip(self.whitened, given, strict=True)
@@ -279,9 +279,8 @@ class PairSearch:
     ) -> Indices:
         """Mutual best partner of rows of the first view, known ones included.
 
-        -1 stands for rows without one, and for rows outside the sample. Known pairs are
-        tested like any others: what holds for them holds for rows whose partner is not
-        known.
+        -1 stands for rows without one, and outside the sample. Known pairs are tested
+        like others: what holds for them holds for rows whose partner is not known.
         """
         rows, size = self.all_rows, self.settings.n_refined
         at_one, at_other = (sample(len(side), size, rng) for side in rows[:2])
@@ -299,8 +298,3 @@ class PairSearch:
             given, partners = self.known
             partner[given] = partners
         return partner
-
-
-def best_first(fits: list[Fit]) -> list[Fit]:
-    """Sort fits by their scores."""
-    return sorted(fits, key=lambda fit: -fit[1])
