@@ -5,6 +5,8 @@ import pytest
 
 from unaligned.kernels.cliques import agreement_graph, greedy_cliques
 
+MANY = 10**12
+
 
 def joined(bits, n):
     """The graph as a table of booleans."""
@@ -42,7 +44,7 @@ def test_pairs_are_joined_where_their_numbers_agree(seed):
 @pytest.mark.parametrize(("n", "share"), [(5, 0.0), (64, 0.3), (130, 0.6), (70, 1.0)])
 def test_cliques_grow_by_the_node_that_leaves_most(n, share):
     table = random_graph(n, share, seed=n)
-    members, sizes = greedy_cliques(as_bits(table), n, n)
+    members, sizes = greedy_cliques(as_bits(table), n, n, MANY)
     for start in range(n):
         clique, common = [start], table[start].copy()
         while common.any():
@@ -58,25 +60,35 @@ def test_a_clique_that_is_hidden_is_found():
     hidden = np.random.RandomState(2).permutation(300)[:20]
     table[np.ix_(hidden, hidden)] = True
     np.fill_diagonal(table, False)
-    members, sizes = greedy_cliques(as_bits(table), 300, 100)
+    members, sizes = greedy_cliques(as_bits(table), 300, 100, MANY)
     best = sizes.argmax()
     assert {*hidden.tolist()} <= {*members[best, : sizes[best]].tolist()}
 
 
 def test_no_more_cliques_and_no_larger_ones_than_asked_for():
     table = random_graph(40, 0.9, seed=0)
-    members, sizes = greedy_cliques(as_bits(table), 7, 3)
+    members, sizes = greedy_cliques(as_bits(table), 7, 3, MANY)
     assert members.shape == (7, 3)
     assert sizes.tolist() == [3] * 7
     assert members[:, 0].tolist() == [*range(7)]
-    members, sizes = greedy_cliques(as_bits(table), 100, 3)
+    members, sizes = greedy_cliques(as_bits(table), 100, 3, MANY)
     assert members.shape == (40, 3)
+
+
+def test_no_clique_is_begun_after_so_many_words():
+    table = random_graph(200, 0.5, seed=0)
+    whole, _ = greedy_cliques(as_bits(table), 200, 200, MANY)
+    # The first step of the first clique looks at some 100 nodes of 4 words.
+    for most, n_cliques in ((0, 1), (100, 1), (MANY, 200)):
+        members, sizes = greedy_cliques(as_bits(table), 200, 200, most)
+        assert len(members) == len(sizes) == n_cliques
+        np.testing.assert_array_equal(members, whole[:n_cliques])
 
 
 def test_no_candidate_is_no_clique():
     nothing = np.empty(0, dtype=np.intp)
     table = np.zeros((2, 2), dtype=np.float32)
     bits = agreement_graph(table, table, nothing, nothing, 1.0)
-    members, sizes = greedy_cliques(bits, 10, 5)
+    members, sizes = greedy_cliques(bits, 10, 5, MANY)
     assert members.shape == (0, 5)
     assert sizes.shape == (0,)

@@ -23,8 +23,7 @@ from unaligned.savuc.groups import (
     restore,
     thinned,
 )
-from unaligned.savuc.search import PairFit
-from unaligned.savuc.trust import Evidence
+from unaligned.savuc.trust import Evidence, PairFit
 from unaligned.views import check_views
 
 EVIDENCE = Evidence(0.5, 0.01)

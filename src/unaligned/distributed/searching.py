@@ -16,13 +16,9 @@ from unaligned.kernels.devices import Cores
 from unaligned.savuc.config import Settings
 from unaligned.savuc.groups import N_THIN
 from unaligned.savuc.refine import Fit, Known, best_first
-from unaligned.savuc.search import (
-    PairFit,
-    PairSearch,
-    search_pair,
-)
+from unaligned.savuc.search import PairSearch, search_pair
 from unaligned.savuc.starts import SearchView
-from unaligned.savuc.trust import FEWEST_DIRECTIONS, SAME, agreement
+from unaligned.savuc.trust import FEWEST_DIRECTIONS, SAME, PairFit, agreement
 
 __all__ = ["search_many_rows"]
 

@@ -67,7 +67,9 @@ def agreement_graph(
 
 
 @_compiled
-def greedy_cliques(bits: Bits, n_grown: int, most: int) -> tuple[Indices, Indices]:
+def greedy_cliques(
+    bits: Bits, n_grown: int, most: int, most_words: int
+) -> tuple[Indices, Indices]:
     """Grow cliques from the first nodes, by the node that leaves most to choose from.
 
     Parameters
@@ -75,21 +77,26 @@ def greedy_cliques(bits: Bits, n_grown: int, most: int) -> tuple[Indices, Indice
     bits : ndarray of shape (c, ⌈c / 64⌉)
         A graph, as `agreement_graph` gives it.
     n_grown : int
-        Cliques that are grown, each from a node of its own.
+        Cliques that are grown at most, each from a node of its own.
     most : int
         Nodes of a clique, at most.
+    most_words : int
+        Words that are looked at, at most, before the last clique is begun.
 
     Returns
     -------
-    members : ndarray of shape (n_grown, most)
+    members : ndarray of shape (n_cliques, most)
         Nodes of every clique in the order in which they came; -1 where there are fewer.
-    sizes : ndarray of shape (n_grown,)
+    sizes : ndarray of shape (n_cliques,)
     """
     n, n_words = bits.shape
     n_grown = min(n_grown, n)
     members, sizes = np.full((n_grown, most), -1, np.intp), np.zeros(n_grown, np.intp)
     common, choices = np.empty(n_words, np.uint64), np.empty(n, np.intp)
+    n_looked_at = 0
     for start in range(n_grown):
+        if n_looked_at > most_words:
+            return members[:start], sizes[:start]
         members[start, 0], size = start, 1
         common[:] = bits[start]
         while size < most:
@@ -104,6 +111,7 @@ def greedy_cliques(bits: Bits, n_grown: int, most: int) -> tuple[Indices, Indice
                     left ^= lowest
             if n_choices == 0:
                 break
+            n_looked_at += n_choices * n_words
             best, most_left = choices[0], np.uint64(0)
             for node in choices[:n_choices]:
                 n_left = np.uint64(0)

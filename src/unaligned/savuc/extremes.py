@@ -25,6 +25,7 @@ MOST_FACTORS = 12  # leading directions that are tried, at most
 N_GROWN = (
     2000  # sets that are grown, each from a pair; from those of most alike lengths
 )
+MOST_WORDS = 500_000_000  # looked at while sets are grown: half a second. Cost
 TOLERANCE = 0.3  # of inner products that agree, over their standard deviation
 
 
@@ -116,7 +117,8 @@ def agreeing_sets(
     order = np.argsort(differences[rows, partners], kind="stable")
     rows, partners = rows[order], partners[order]
     graph = agreement_graph(*products, rows, partners, np.float32(tolerance))
-    members, sizes = greedy_cliques(graph, N_GROWN, min(len(one), len(other)))
+    most = min(len(one), len(other))
+    members, sizes = greedy_cliques(graph, N_GROWN, most, MOST_WORDS)
     chosen: list[set[int]] = []
     for at in np.argsort(-sizes, kind="stable"):
         found = set(members[at, : sizes[at]].tolist())

@@ -17,8 +17,9 @@ from unaligned.savuc.assign import Matching, match_views
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.refine import Known
-from unaligned.savuc.search import PairFit, PairSearch
+from unaligned.savuc.search import PairSearch
 from unaligned.savuc.starts import SearchView, prepare_view
+from unaligned.savuc.trust import PairFit
 
 __all__ = [
     "N_THIN",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +36,14 @@ from unaligned.savuc.trust import (
     SAME,
     UNTESTED,
     Evidence,
+    PairFit,
     agreement,
     excess_over,
     held_out_evidence,
     trust_in,
 )
 
-__all__ = ["PairFit", "PairSearch", "search_pair"]
+__all__ = ["PairSearch", "search_pair"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -51,20 +52,6 @@ Report = Callable[[str], None]
 NOTHING = Evidence(0.0, 0.0)
 N_REMATCHED = 2  # times that all rows are matched by likelihood, in narrow tables
 N_SEARCHES_OF_MANY = 4  # where sketches have a small share of the rows, and may mislead
-
-
-class PairFit(NamedTuple):
-    """The best matching of two views that a search found, and the trust in it."""
-
-    cross: Array
-    """Cross-correlation of their whitened rows under the matching."""
-    score: float
-    evidence: Evidence
-    excess: float
-    """Evidence beyond its error and beyond that of rivals."""
-    trust: float
-    rivals: tuple[Evidence, ...] = ()
-    """Evidence for other matchings that were found, and from random starts."""
 
 
 def search_pair(
@@ -235,22 +222,30 @@ class PairSearch:
         """Test a matching and its rivals: give each with the evidence for it.
 
         Rivals are what else the search found, and random starts where that is not
-        enough. They cost most, and are spared where there is no evidence without them.
+        enough. They are spared where there is no evidence, but for what was found
+        where factors are few.
         """
-        settings = self.settings
         partner = self.matching(cross, rng)
-        evidence = held_out_evidence(*self.whitened, partner, settings, rng)
-        if evidence.lower <= 0 and not self.few_factors:
-            return [(cross, evidence)]
-
+        evidence = held_out_evidence(*self.whitened, partner, self.settings, rng)
         # Few rows are cheap, and chance plays a larger part.
         n_matched = max(int(np.sum(partner >= 0)), 1)
-        n_rivals = max(settings.n_rivals, settings.n_rival_rows // n_matched)
+        n_rivals = max(self.settings.n_rivals, self.settings.n_rival_rows // n_matched)
         if self.few_factors:  # with one of them wrong, the others still give evidence
             n_rivals *= 2
         starts = [*others, *[None] * n_rivals][:n_rivals]
-        found = self.cores.map(partial(self.rival, cross), starts, spawn(rng, n_rivals))
-        return [(cross, evidence), *(rival for rival in found if rival is not None)]
+        n_first = len(others) if self.few_factors else 0
+        examined = [(cross, evidence), *self.rivals(cross, starts[:n_first], rng)]
+        if max(found.lower for _, found in examined) > 0:
+            examined += self.rivals(cross, starts[n_first:], rng)
+        return examined
+
+    def rivals(
+        self, cross: Array, starts: list[Array | None], rng: np.random.RandomState
+    ) -> list[tuple[Array, Evidence]]:
+        """Refine and test other matchings, but for those that come to this one."""
+        compete = partial(self.rival, cross)
+        found = self.cores.map(compete, starts, spawn(rng, len(starts)))
+        return [rival for rival in found if rival is not None]
 
     def rival(
         self, cross: Array, start: Array | None, rng: np.random.RandomState

@@ -30,6 +30,7 @@ __all__ = [
     "SAME",
     "UNTESTED",
     "Evidence",
+    "PairFit",
     "agreement",
     "excess_over",
     "held_out_evidence",
@@ -61,6 +62,20 @@ class Evidence(NamedTuple):
 
 
 UNTESTED = Evidence(0.0, np.inf)
+
+
+class PairFit(NamedTuple):
+    """The best matching of two views that a search found, and the trust in it."""
+
+    cross: Array
+    """Cross-correlation of their whitened rows under the matching."""
+    score: float
+    evidence: Evidence
+    excess: float
+    """Evidence beyond its error and beyond that of rivals."""
+    trust: float
+    rivals: tuple[Evidence, ...] = ()
+    """Evidence for other matchings that were found, and from random starts."""
 
 
 def excess_over(evidence: Evidence, rivals: list[Evidence]) -> float:
