@@ -25,7 +25,7 @@ from unaligned.json_lines import append_record, read_records
 RESULTS = Path(__file__).parent / "results" / "overlap.jsonl"
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "power.svg"
 OVERLAPS = (1.0, 0.8, 0.5, 0.3)
-ROWS = (200, 400, 800, 1500)
+ROWS = (200, 400, 800)
 COLUMNS = ((12, 9), (20, 12))
 NOISES = (0.1, 0.3)
 REAL = ("breast cancer", "digits", "wine")
