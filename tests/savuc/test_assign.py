@@ -195,6 +195,16 @@ def test_directions_are_learned_again_from_the_first_matching(
     np.testing.assert_allclose(second, expected, atol=1e-5)
 
 
+def test_every_match_has_some_confidence_and_nothing_else_has():
+    # Nothing in common: many rows are left over, and matched to rows that are far away.
+    rng = np.random.RandomState(0)
+    one, other = (rng.normal(size=(n, 8)).astype(np.float32) for n in (300, 260))
+    found = match_rows(rng.normal(size=(8, 8)), one, other, replace(QUICK, n_near=2))
+    assert (found.partner >= 0).sum() == 260
+    np.testing.assert_array_equal(found.confidence > 0, found.partner >= 0)
+    assert found.confidence.min() == 0
+
+
 def test_mutual_partners_are_the_mutual_best_ones_of_the_last_plan():
     one, other, order = whitened_pair(noise=0.6, seed=3)
     other, order = other[:100], order[:100]

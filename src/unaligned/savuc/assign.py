@@ -50,6 +50,7 @@ N_PLANNED = 50  # rounds of Sinkhorn of the last plan
 N_LIKELY = 3  # rounds of matching by likelihood; directions hardly change after two
 N_LEARNED = 20_000  # rows that directions are learned from. Cost
 FEWEST_PAIRS = 8  # expected ones that directions are learned from
+LEAST_CONFIDENCE = 1e-9  # of a match that is none of the near pairs: not quite zero
 MOST_CORRELATED = 0.98  # keeps c / (1 − c²) finite
 MOST_ASSIGNED = 1000  # rows left over that one dense assignment takes
 
@@ -120,7 +121,9 @@ def match_rows(
     # A partner must be probable among all matchings, and there must be one at all.
     probable = entries_of(found.probable, partner)
     present = match_confidence(given.one, given.other, partner, found.probable)
-    return with_known(partner, np.minimum(probable, present), one, other, known)
+    confidence = np.maximum(np.minimum(probable, present), LEAST_CONFIDENCE)
+    confidence[partner < 0] = 0
+    return with_known(partner, confidence, one, other, known)
 
 
 def match_free(
