@@ -7,6 +7,7 @@ shrunk by what rows that were left out say, so that a view which predicts nothin
 nothing.
 """
 
+import math
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -234,7 +235,7 @@ def trust_of_p_value(p: float) -> float:
     >>> [round(trust_of_p_value(p), 2) for p in (0.001, 0.01, 0.2)]
     [0.87, 0.5, 0.13]
     """
-    factor = -np.e * p * np.log(p) if p < 1 / np.e else 1.0
+    factor = -math.e * p * math.log(p) if p < 1 / math.e else 1.0
     return float(1 / (1 + ODDS_AGAINST * factor))
 
 
