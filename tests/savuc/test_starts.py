@@ -1,5 +1,4 @@
 from dataclasses import replace
-from unittest.mock import patch
 
 import numpy as np
 from related_views import QUICK, measured_views, search_view, shuffled_pair
@@ -26,8 +25,7 @@ def test_starts_are_of_the_families_that_views_allow():
     views = search_view(X), search_view(Y)
     counts = []
     for few in (False, True):
-        families = replace_few(few, lambda: families_of(*views, QUICK))
-        found = find_starts(families, rng(), Cores())
+        found = find_starts(families_of(*views, QUICK, few), rng(), Cores())
         assert all(start.shape == (7, 6) for family in found for start in family)
         counts.append([len(family) for family in found])
     assert counts[1] == [*counts[0], QUICK.n_candidates]
@@ -36,7 +34,7 @@ def test_starts_are_of_the_families_that_views_allow():
 def test_the_longest_rows_are_paired_once(monkeypatch):
     views, calls = [search_view(X) for X in shuffled_pair(80, (5, 5))[:2]], []
     monkeypatch.setattr(starts, "from_extremes", lambda *_: calls.append(_) or [_])
-    families = replace_few(True, lambda: families_of(*views, QUICK))
+    families = families_of(*views, QUICK, True)
     once, again = (find_starts(families, rng(seed), Cores()) for seed in range(2))
     assert len(calls) == 1
     assert once[1] == again[1]
@@ -47,12 +45,6 @@ def test_a_family_that_finds_nothing_is_left_out():
     families = [lambda _: [], lambda _: [np.eye(2)]]
     ((found,),) = find_starts(families, rng(), Cores())
     np.testing.assert_array_equal(found, np.eye(2))
-
-
-def replace_few(few, call):
-    """Call with another answer to whether there are few factors."""
-    with patch.object(starts, "have_few_factors", lambda *_: few):
-        return call()
 
 
 def test_few_factors_hold_the_variance_of_few_factors_and_noise():

@@ -109,8 +109,8 @@ class PairSearch:
             np.delete(np.arange(len(side)), np.asarray(rows, dtype=np.intp))
             for side, rows in zip(self.whitened, given, strict=True)
         )
-        self.families = families_of(one, other, settings)
         self.few_factors = have_few_factors(one, other)
+        self.families = families_of(one, other, settings, self.few_factors)
         n_rows = max(map(len, self.whitened))
         self.few_rows = n_rows <= N_TIMES_SAMPLED * settings.n_refined
 

@@ -61,8 +61,10 @@ def prepare_view(
     return SearchView(geometry, whitened, settings, drawn)
 
 
-def families_of(one: SearchView, other: SearchView, settings: Settings) -> list[Family]:
-    """Ways to find starts, as far as the views allow.
+def families_of(
+    one: SearchView, other: SearchView, settings: Settings, few_factors: bool
+) -> list[Family]:
+    """Ways to find starts; the longest rows lead to some where factors are few.
 
     Centres of k-means change with random numbers. The longest rows do not, and are
     paired once.
@@ -73,7 +75,7 @@ def families_of(one: SearchView, other: SearchView, settings: Settings) -> list[
         return from_extremes(one, other, settings)
 
     families: list[Family] = [lambda rng: from_centres(one, other, settings, rng)]
-    if have_few_factors(one, other):
+    if few_factors:
         families.append(lambda _: extremes())
     return families
 
