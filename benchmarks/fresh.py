@@ -36,6 +36,7 @@ from unaligned.kernels.devices import Cores
 from unaligned.savuc import growth
 from unaligned.savuc.assign import match_views
 from unaligned.savuc.config import Settings
+from unaligned.savuc.rivals import fit_against_rivals
 from unaligned.savuc.search import PairSearch, search_pair
 
 ROWS_OF_SPLITS = 1500
@@ -196,7 +197,7 @@ def from_truth(one, other, a, b, seed):
     started = share_right(all_pairs(cross, one, other), a, b)
     with cores.busy():
         search = PairSearch(one, other, settings, cores)
-        fit = search.tested(search.refine(cross, rng), [], rng)
+        fit = fit_against_rivals(search, search.refine(cross, rng), [], rng)
     return {
         "started": started,
         "exact": share_right(all_pairs(fit.cross, one, other), a, b),

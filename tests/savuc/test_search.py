@@ -16,13 +16,13 @@ from unaligned.kernels.devices import Cores
 from unaligned.savuc import search as module
 from unaligned.savuc.assign import match_rows
 from unaligned.savuc.refine import score
+from unaligned.savuc.rivals import fit_against_rivals
 from unaligned.savuc.search import PairSearch, search_pair
 from unaligned.savuc.trust import (
     FEWEST_DIRECTIONS,
     UNTESTED,
-    Evidence,
     agreement,
-    excess_over,
+    held_out_evidence,
 )
 
 
@@ -155,16 +155,15 @@ def test_of_several_searches_the_one_of_largest_score_is_given(monkeypatch):
 
 def test_what_other_searches_found_are_rivals(monkeypatch):
     X, Y, _ = shuffled_pair(100)
-    given, examine = [], PairSearch.examine
-    monkeypatch.setattr(
-        PairSearch,
-        "examine",
-        lambda self, cross, others, rng: (
-            given.append((cross, others)) or examine(self, cross, others, rng)
-        ),
-    )
+    given = []
+
+    def spy(search, fit, others, rng):
+        given.append((fit, others))
+        return fit_against_rivals(search, fit, others, rng)
+
+    monkeypatch.setattr(module, "fit_against_rivals", spy)
     search(X, shuffled_columns(Y), replace(QUICK, n_searches=3))
-    ((cross, others),) = given
+    (((cross, _), others),) = given
     # The best of every search comes before the other starts of any.
     leading, rest = others[:2], others[2:]
     for some in (leading, rest):
@@ -208,8 +207,8 @@ def test_known_pairs_are_tested_like_those_that_were_found():
     assert len({*partner[matched]}) == len(matched)
     np.testing.assert_array_equal(partner[order[:50]], np.arange(50))
     assert np.mean(order[partner[matched]] == matched) > 0.9
-    (_, evidence), *_ = search.examine(cross, [], rng())
-    assert evidence.lower > 0.1
+    found = held_out_evidence(*search.whitened, partner, QUICK, rng())
+    assert found.lower > 0.1
 
 
 def test_samples_meet_their_partners():
@@ -253,93 +252,6 @@ def test_a_search_on_samples_finds_the_same():
     fit, views = search(X, Y, settings)
     assert fit.trust > 0.5
     assert exact(fit, views, order) >= 0.9
-
-
-def rivals(X, Y, order):
-    """A search, and the truth that its rivals are compared with."""
-    views = search_view(X), search_view(Y)
-    truth = true_cross(*(view.whitened for view in views), order)
-    return PairSearch(*views, QUICK, Cores()), truth
-
-
-def test_a_rival_of_what_it_finds_itself_is_none(monkeypatch):
-    search, truth = rivals(*shuffled_pair(200))
-    # Refinement that always ends at the truth: there is no other matching.
-    monkeypatch.setattr(PairSearch, "refine", lambda *_: (truth, 1.0))
-    assert search.rival(truth, None, rng()) is None
-    # To any other matching it is a rival, as good as it is.
-    reached, evidence = search.rival(-truth, None, rng())
-    assert reached is truth
-    assert evidence.lower > 0.1
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_rivals_from_random_starts_are_not_as_good_as_the_truth(seed):
-    search, truth = rivals(*shuffled_pair(200, seed=seed))
-    (_, evidence), *others = search.examine(truth, [], rng(seed))
-    _, rival = search.rival(truth, None, rng(seed))
-    assert excess_over(evidence, [rival]) > 0
-    assert len(others) >= QUICK.n_rivals
-    assert excess_over(evidence, [found for _, found in others]) > 0
-
-
-def test_what_else_was_found_comes_first_among_the_rivals(monkeypatch):
-    search, truth = rivals(*shuffled_pair(200))
-    started, others = [], [np.full(truth.shape, float(i)) for i in range(2)]
-
-    def spy(self, cross, start, rng):
-        started.append(start)
-        return -cross, Evidence(0.0, 0.0)
-
-    monkeypatch.setattr(PairSearch, "rival", spy)
-    search.examine(truth, others, rng())
-    ours = [start for start in started if start is not None]
-    assert {start[0, 0] for start in ours} == {0.0, 1.0}
-    assert len(started) > 2
-    # They take the place of random starts; there are no more rivals for it.
-    n_rivals = len(started)
-    started.clear()
-    search.examine(truth, others * 20, rng())
-    assert len(started) == n_rivals
-    assert all(start is not None for start in started)
-
-
-def test_rivals_that_cannot_be_tested_have_no_evidence():
-    X, Y, order = shuffled_pair(100)
-    search, truth = rivals(X[:, :3], Y, order)
-    _, evidence = search.rival(-truth, None, rng())
-    assert evidence == UNTESTED
-    found = search.tested((truth, 1.0), [], rng())
-    assert found.trust == 0
-    assert {*found.rivals} <= {(0.0, 0.0)}
-
-
-@pytest.mark.parametrize("nothing", [Evidence(-0.1, 0.02), Evidence(0.0, 0.0)])
-def test_rivals_are_spared_where_there_is_no_evidence(nothing, monkeypatch):
-    X, Y, order = shuffled_pair(100)
-    search, truth = rivals(X, shuffled_columns(Y), order)
-    monkeypatch.setattr(module, "held_out_evidence", lambda *_: nothing)
-    monkeypatch.setattr(PairSearch, "rival", lambda *_: pytest.fail("not spared"))
-    assert search.examine(truth, [], rng()) == [(truth, nothing)]
-
-
-def test_where_factors_are_few_the_matching_with_most_evidence_is_tested(monkeypatch):
-    search, truth = rivals(*shuffled_pair(100))
-    known = {1.0: Evidence(0.2, 0.01), 2.0: Evidence(0.5, 0.02), 3.0: Evidence(0.3, 0)}
-    crosses = [np.diag(np.eye(len(truth))[i] * (i + 1.0)) for i in range(3)]
-    monkeypatch.setattr(
-        PairSearch,
-        "examine",
-        lambda *_: [(cross, known[cross.max()]) for cross in crosses],
-    )
-    for few, at in ((False, 0), (True, 1)):
-        search.few_factors = few
-        found = search.tested((crosses[0], 9.0), crosses[1:], rng())
-        assert found.cross is crosses[at]
-        assert found.evidence == known[at + 1.0]
-        others = [known[i + 1.0] for i in range(3) if i != at]
-        assert found.rivals == tuple(others)
-        assert found.excess == excess_over(found.evidence, others)
 
 
 def test_known_pairs_are_no_evidence_for_rivals():

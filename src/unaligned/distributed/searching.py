@@ -16,6 +16,7 @@ from unaligned.kernels.devices import Cores
 from unaligned.savuc.config import Settings
 from unaligned.savuc.groups import N_THIN
 from unaligned.savuc.refine import Fit, Known, best_first
+from unaligned.savuc.rivals import fit_against_rivals
 from unaligned.savuc.search import PairSearch, search_pair
 from unaligned.savuc.starts import SearchView
 from unaligned.savuc.trust import FEWEST_DIRECTIONS, SAME, PairFit, agreement
@@ -108,7 +109,7 @@ def tested_among_all(
         if any(agreement(cross, fit.cross) > SAME for fit in fits):
             continue
         others = [rival for rival in found if agreement(cross, rival) <= SAME]
-        fits.append(search.tested((cross, value), others, rng))
+        fits.append(fit_against_rivals(search, (cross, value), others, rng))
         if fits[-1].trust >= TRUSTED or len(fits) == N_TESTED:
             break
     return max(fits, key=lambda fit: fit.trust)

@@ -18,6 +18,7 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.config import Settings, Step
 
 __all__ = [
+    "N_ROUNDS",
     "N_TIMES_SAMPLED",
     "Fit",
     "Known",
@@ -27,6 +28,7 @@ __all__ = [
     "best_first",
     "correlate",
     "cycle",
+    "dense_kernel",
     "directions_of",
     "join_rows",
     "mutual_best",

@@ -1,7 +1,7 @@
 """Search for the correspondence of two views: starts, refinement, test."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.kernels.neighbors import top_products
-from unaligned.savuc.assign import assign_rest, match_free, mutual_partners, with_known
+from unaligned.savuc.anchors import Anchors
+from unaligned.savuc.assign import mutual_partners
 from unaligned.savuc.config import Settings
+from unaligned.savuc.corrections import MOST_KEPT, near_to_near, rematch, single_rows
 from unaligned.savuc.refine import (
     N_TIMES_SAMPLED,
     Fit,
@@ -25,6 +27,7 @@ from unaligned.savuc.refine import (
     sample_rows,
     score,
 )
+from unaligned.savuc.rivals import fit_against_rivals
 from unaligned.savuc.starts import (
     SearchView,
     families_of,
@@ -35,12 +38,8 @@ from unaligned.savuc.trust import (
     FEWEST_DIRECTIONS,
     SAME,
     UNTESTED,
-    Evidence,
     PairFit,
     agreement,
-    excess_over,
-    held_out_evidence,
-    trust_in,
 )
 
 __all__ = ["PairSearch", "search_pair"]
@@ -49,8 +48,6 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 Report = Callable[[str], None]
 
-NOTHING = Evidence(0.0, 0.0)
-N_REMATCHED = 2  # times that all rows are matched by likelihood, in narrow tables
 N_SEARCHES_OF_MANY = 4  # where sketches have a small share of the rows, and may mislead
 
 
@@ -86,7 +83,7 @@ def search_pair(
             break
     report("testing")
     leading, *others = [*best, *rest]
-    return search.tested(leading, [cross for cross, _ in others], rng)
+    return fit_against_rivals(search, leading, [cross for cross, _ in others], rng)
 
 
 class PairSearch:
@@ -145,29 +142,34 @@ class PairSearch:
         """Refine on rows that are drawn anew for every cycle.
 
         A cycle fits the noise of its rows; on other rows, that part does not persist.
+        Few rows leave no others to draw, and their distances correct what was fitted.
         """
-        fit = refine(
-            cross, lambda reached: self.draw_rows(reached, rng), self.settings, arrived
-        )
-        return self.rematch(fit[0]) if self.few_factors and self.few_rows else fit
 
-    def rematch(self, cross: Array) -> Fit:
-        """Match all rows by likelihood, at full length: what tells narrow tables apart.
+        def draw(reached: Array) -> RowPair:
+            return self.draw_rows(reached, rng)
 
-        A cycle sees directions alone, and may end with one of few directions wrong.
-        """
-        one, other = self.whitened
-        first, second = self.views
-        full = join_rows(first.full_rows(), second.full_rows(), self.known)
-        for _ in range(N_REMATCHED):
-            found = match_free(cross, self.all_rows, full, self.settings)
-            # Mutual pairs alone would raise the score of any matching.
-            free = assign_rest(found.partner, *found.factors)
-            sure = np.zeros(len(free))
-            partner = with_known(free, sure, one, other, self.known).partner
-            matched = np.flatnonzero(partner >= 0)
-            cross = one[matched].T @ other[partner[matched]] / len(matched)
+        def settle(cross: Array) -> Fit:
+            return refine(cross, draw, self.settings, arrived)
+
+        fit, rises, anchors = settle(cross), True, self.anchors
+        while anchors and rises and not arrived(fit[0]):
+            kept = near_to_near(fit[0], self.all_rows, anchors, self.settings)
+            again = settle(kept)
+            rises = again[1] > fit[1]
+            fit = again if rises else fit
+        if not (self.few_factors and self.few_rows):
+            return fit
+        found = fit[0], self.all_rows, self.known
+        cross = rematch(*found, *self.views, self.settings)
         return cross, score(cross, self.settings)
+
+    @cached_property
+    def anchors(self) -> tuple[Anchors, Anchors] | None:
+        """Free rows of both views as anchors, where they are few."""
+        if max(map(len, self.whitened)) > min(MOST_KEPT, self.settings.n_sketched):
+            return None
+        (one, other), (free, free_other) = self.views, self.free
+        return single_rows(one, free), single_rows(other, free_other)
 
     def draw_rows(self, cross: Array, rng: np.random.RandomState) -> RowPair:
         """Rows for a cycle: all, or a sample of the first view and rows nearest to it.
@@ -193,81 +195,6 @@ class PairSearch:
         partners = np.unique(top_products(A, B, 1)[0])
         others = np.setdiff1d(rng.permutation(total)[:size], partners)
         return np.concatenate([partners, others])[:size]
-
-    def tested(
-        self, fit: Fit, others: list[Array], rng: np.random.RandomState
-    ) -> PairFit:
-        """Test a matching against others that were found.
-
-        Where factors are few, the score hardly tells them apart, and the one with the
-        most evidence is tested against the rest.
-        """
-        examined = self.examine(fit[0], others, rng)
-        leading, evidence = examined[0]
-        if self.few_factors:
-            leading, evidence = max(examined, key=lambda each: each[1].lower)
-        rivals = [
-            NOTHING if found == UNTESTED else found
-            for cross, found in examined
-            if agreement(cross, leading) <= SAME
-        ]
-        excess = excess_over(evidence, rivals)
-        trust = trust_in(excess, self.settings)
-        value = score(leading, self.settings)
-        return PairFit(leading, value, evidence, excess, trust, tuple(rivals))
-
-    def examine(
-        self, cross: Array, others: list[Array], rng: np.random.RandomState
-    ) -> list[tuple[Array, Evidence]]:
-        """Test a matching and its rivals: give each with the evidence for it.
-
-        Rivals are what else the search found, and random starts where that is not
-        enough. They are spared where there is no evidence, but for what was found
-        where factors are few.
-        """
-        partner = self.matching(cross, rng)
-        evidence = held_out_evidence(*self.whitened, partner, self.settings, rng)
-        # Few rows are cheap, and chance plays a larger part.
-        n_matched = max(int(np.sum(partner >= 0)), 1)
-        n_rivals = max(self.settings.n_rivals, self.settings.n_rival_rows // n_matched)
-        if self.few_factors:  # with one of them wrong, the others still give evidence
-            n_rivals *= 2
-        starts = [*others, *[None] * n_rivals][:n_rivals]
-        n_first = len(others) if self.few_factors else 0
-        examined = [(cross, evidence), *self.rivals(cross, starts[:n_first], rng)]
-        if max(found.lower for _, found in examined) > 0:
-            examined += self.rivals(cross, starts[n_first:], rng)
-        return examined
-
-    def rivals(
-        self, cross: Array, starts: list[Array | None], rng: np.random.RandomState
-    ) -> list[tuple[Array, Evidence]]:
-        """Refine and test other matchings, but for those that come to this one."""
-        compete = partial(self.rival, cross)
-        found = self.cores.map(compete, starts, spawn(rng, len(starts)))
-        return [rival for rival in found if rival is not None]
-
-    def rival(
-        self, cross: Array, start: Array | None, rng: np.random.RandomState
-    ) -> tuple[Array, Evidence] | None:
-        """Refine and test a matching from another start, or a random one, the same way.
-
-        One that comes to the matching that is tested is no rival of it.
-        """
-
-        def is_same(reached: Array) -> bool:
-            return agreement(reached, cross) > SAME
-
-        if start is None:
-            rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
-            n = min(len(rows.one), len(rows.other))
-            one, other = (side[rng.permutation(len(side))[:n]] for side in rows[:2])
-            start = cycle(one.T @ other / n, rows, self.settings)
-        rival, _ = self.refine(start, rng, is_same)
-        if is_same(rival):
-            return None
-        partner = self.matching(rival, rng, with_known=False)
-        return rival, held_out_evidence(*self.whitened, partner, self.settings, rng)
 
     def matching(
         self, cross: Array, rng: np.random.RandomState, with_known: bool = True

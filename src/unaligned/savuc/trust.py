@@ -130,10 +130,10 @@ def held_out_evidence(
     """
     if min(one.shape[1], other.shape[1]) < FEWEST_DIRECTIONS:
         return UNTESTED
-    rows = distinct_pairs(one, other, partner)
-    rows = np.sort(rng.permutation(rows)[: settings.n_tested])
-    pairs = one[rows], other[partner[rows]]
+    rows = rng.permutation(distinct_pairs(one, other, partner))[: settings.n_refined]
+    rows, more = np.sort(rows[: settings.n_tested]), rows[settings.n_tested :]
     tested = rows, partner[rows]
+    always = one[more], other[partner[more]]  # learned from in every fold
     # A partner was chosen among all rows, so it is near in any directions, right or
     # wrong. The more rows it was chosen among, the more of them it must beat.
     untested = [
@@ -145,10 +145,14 @@ def held_out_evidence(
         test, learn = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
         if min(len(test), len(learn)) <= settings.n_runners_up:
             return UNTESTED
-        cross = learn_again(pairs[0][learn], pairs[1][learn], settings)
+        left, right = (
+            np.concatenate([side[at[learn]], pairs])
+            for side, at, pairs in zip((one, other), tested, always, strict=True)
+        )
+        cross = learn_again(left, right, settings)
         A, B = (
-            side[np.concatenate([at[test], more])]
-            for side, at, more in zip((one, other), tested, untested, strict=True)
+            side[np.concatenate([at[test], others])]
+            for side, at, others in zip((one, other), tested, untested, strict=True)
         )
         for found, gain in tested_gains(cross, A, B, len(test), settings, rng):
             sums[test[found]] += gain
