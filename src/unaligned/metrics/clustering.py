@@ -10,7 +10,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from unaligned.base import cluster_rows
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import check_views
 
 __all__ = [

@@ -11,7 +11,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unaligned.alignment import Alignment
-from unaligned.base import Iterate, NewRowsMixin, ViewClusterer, cluster_rows
+from unaligned.base import Iterate, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT
 from unaligned.kernels.devices import Cores, Torch, on_host
 from unaligned.kernels.kmeans import cluster_on_device
@@ -19,6 +19,7 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.known_pairs import KnownPairs
+from unaligned.new_rows import NewRowsMixin
 from unaligned.parameters import (
     COMMON,
     INT_OR_AUTO,
@@ -26,6 +27,7 @@ from unaligned.parameters import (
     NON_NEGATIVE,
     POSITIVE_INT,
 )
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.pavuc.iteration import Problem, State, carry, init_state, pose
 from unaligned.pavuc.shapes import FITTED, STATE
 from unaligned.pavuc.solver import solve
