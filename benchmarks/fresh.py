@@ -1,4 +1,6 @@
-"""An exam on real tables that nothing was chosen by: ``python -m benchmarks.fresh``.
+"""Alignment of real tables that were not used to choose anything.
+
+``python -m benchmarks.fresh`` does it.
 
 Tables of `benchmarks.fresh_tables`, through `unaligned.prepare` and `unaligned.align`
 with default options. Adds a JSON line per case to ``benchmarks/results/fresh.jsonl``,
