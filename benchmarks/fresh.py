@@ -44,7 +44,6 @@ ROWS_OF_SPLITS = 1500
 ROWS_OF_NULLS = 800
 SEEDS = range(3)
 N_CROSS = 110
-LEAST_COLUMNS = 8
 SPLIT = [name for name in TABLES if name != "documentation"]  # that has one column
 
 

@@ -193,9 +193,9 @@ class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     def max_iter(self) -> int:
         """Epochs of all stages."""
 
-    @abstractmethod
     def _match(self, template: Array, view: Array, block: Block) -> Block:
         """Bring the rows of a block together by their latent points."""
+        return match_rows(template, view, block, self.final_assignment)
 
     def _align(
         self, latents: list[Array], pairs: KnownPairs, rng: np.random.RandomState
