@@ -1,4 +1,6 @@
-"""An exam on real tables that nothing was chosen by: ``python -m benchmarks.fresh``.
+"""Alignment of real tables that were not used to choose anything.
+
+``python -m benchmarks.fresh`` does it.
 
 Tables of `benchmarks.fresh_tables`, through `unaligned.prepare` and `unaligned.align`
 with default options. Adds a JSON line per case to ``benchmarks/results/fresh.jsonl``,
@@ -43,7 +45,6 @@ ROWS_OF_SPLITS = 1500
 ROWS_OF_NULLS = 800
 SEEDS = range(3)
 N_CROSS = 110
-LEAST_COLUMNS = 8
 SPLIT = [name for name in TABLES if name != "documentation"]  # that has one column
 
 

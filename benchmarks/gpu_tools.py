@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 from unaligned.known_pairs import check_aligned
-from unaligned.pavuc.iteration import init_state, one_iteration, pose
+from unaligned.pavuc.iteration import init_state, one_iteration
+from unaligned.pavuc.problem import pose
 from unaligned.views import check_views
 
 PARTS = {}

@@ -6,7 +6,7 @@ from benchmarks.sizes import Size, make_views
 from unaligned.benchmark import straightforward
 from unaligned.kernels.devices import Cores
 from unaligned.kernels.simplex import project_simplex
-from unaligned.pavuc.iteration import Sweep, sweep_side_by_side
+from unaligned.pavuc.sweep import Sweep, sweep_side_by_side
 
 
 class Simplex:

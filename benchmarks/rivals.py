@@ -24,18 +24,17 @@ INTRO = """\
 This page is made by `python -m benchmarks.rivals` from
 `benchmarks/results/rivals/cells.jsonl`, one line for every fit, which `unaligned
 bench rivals` and `unaligned bench halves` wrote. Every method has its default
-setting; nothing was tuned, and labels have no part but in the scores. Where a name
-says so, data are a sample of their rows: the methods were compared on a busy machine,
-and SCOT's time grows with the cube of the rows. Most data had one shuffle. What was
-not run yet says so; Caltech101-recon was not run at all, and PBMC-RNA-ATAC-unpaired and
+setting, and labels are used for the scores only. Where a name says so, data are a
+sample of their rows, because the time of SCOT grows with the cube of the rows. Most
+data had one shuffle. Caltech101-recon was not run, and PBMC-RNA-ATAC-unpaired and
 scNMT-unpaired have no common rows to score.
 
 `SCOT` and `Rosetta` come from the alignment of single cells and of embedding spaces.
-They bring one view into the space of the other, and have no test of what they find:
+They place one view in the space of the other, and have no test of their matches:
 their trust is empty. SCOT reaches its published FOSCTTM of 0.19 on scGEM with its
-published setting (here 0.196, k = 35 and ε = 5e-3); tuned by its own criterion, the
-smallest Gromov-Wasserstein distance, it reverses those data (0.685, where 0.5 is
-chance; 5-NN label transfer 0.11).
+published setting (here 0.196, k = 35 and ε = 5e-3). Tuned by its own criterion, the
+smallest Gromov-Wasserstein distance, it has 0.685, where 0.5 is chance (5-NN label
+transfer 0.11).
 
 `Rosetta` is a reconstruction from a short description. In disjoint halves of
 PBMC-2407 it has a FOSCTTM of 0.110 on unseen pairs, learned from 40 % of the objects
@@ -44,28 +43,27 @@ in each view (published: 0.089). On CITEseq-1000 it stays near chance (0.40 here
 not change that, and we do not know the reason.
 
 `SMILE` and `CPMN` are deep methods that need no pair, and reconstructions from their
-papers. Their published figures are for data that are not at hand here, so that no
-figure vouches for them. Nothing but the shares of clusters, or the prototypes of
-untied networks, tells them which cluster of one view is which of another: read their
-joint ACC beside its floor. `PVC`, `MvCLN` and `SURE` must learn from pairs.
+papers. Their published figures are for data that we do not have, so they could not be
+checked. They give clusters common names by the shares of clusters, or by prototypes,
+only: compare their joint ACC with its floor. `PVC`, `MvCLN` and `SURE` must learn from
+pairs.
 
 With no pair known, `SAVuC` refuses scGEM, CITEseq-1000 and PBMC-2407 in all of ten
 shuffles, with a trust below 0.01. Their cells have common types, but single cells can
-hardly be told apart: with half of the pairs known, Rosetta finds 2 to 7 % of the other
-partners. For types alone, the verdict `classes`, SAVuC has a test only where some pairs
-are known.
+hardly be distinguished: with half of the pairs known, Rosetta finds 2 to 7 % of the
+other partners. For types alone (verdict `classes`) SAVuC needs known pairs.
 
-The topics of PBMC-2407 were stored column by column, and are read so here: read row
-by row, the view has nothing to do with the other one, for any method.
+The topics of PBMC-2407 were stored column by column, and are read so here. Read row
+by row, the view is unrelated to the other one.
 
-In disjoint halves no row has a partner, and `SAVuC` refuses all pairs of views: it
-gives no map, since no test without partners holds ([why](promises.md)). Rosetta
-answers in any case, and finds more than 80 % of the unseen pairs in one of 29 pairs of
-views of Reuters-1200, CIFAR-10, Handwritten and PBMC-2407 (98 %; Handwritten, views 3
-and 5). It is not that there is no rotation to be found: one that is learned from true
-pairs finds 94 to 100 % of the unseen pairs on all ten pairs of Reuters-1200 and all
-three of CIFAR-10, where Rosetta finds 0 to 10 % (`python -m benchmarks.rotations`). On
-PBMC-2407 that rotation has a FOSCTTM of 0.095, beside Rosetta's 0.110.
+In disjoint halves no row has a partner, and `SAVuC` refuses all pairs of views
+([why](promises.md#views-without-an-object-in-common)). Rosetta always returns an
+answer, and finds more than 80 % of the unseen pairs in one of 29 pairs of views of
+Reuters-1200, CIFAR-10, Handwritten and PBMC-2407 (98 %; Handwritten, views 3 and 5).
+Good rotations exist: one that is learned from true pairs finds 94 to 100 % of the
+unseen pairs on all ten pairs of Reuters-1200 and all three of CIFAR-10, where Rosetta
+finds 0 to 10 % (`python -m benchmarks.rotations`). On PBMC-2407 it has a FOSCTTM of
+0.095.
 """
 
 

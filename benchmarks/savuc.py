@@ -39,7 +39,6 @@ from sklearn.preprocessing import normalize, scale
 
 from benchmarks.split import CHECKING, DEVELOPMENT, side_of
 from unaligned import PAVuC, SAVuC, align
-from unaligned.base import cluster_rows
 from unaligned.baselines import FMVACC, FPMVSCAG, LMVSC, RCAGL
 from unaligned.benchmark.memory import peak_bytes
 from unaligned.datasets import load, unalign
@@ -51,6 +50,7 @@ from unaligned.metrics import (
     instance_alignment_rate,
     joint_scores,
 )
+from unaligned.partitions.kmeans import cluster_rows
 
 RESULTS = Path(__file__).parent / "results" / "savuc.jsonl"
 MOST_ROWS = 10_000  # for methods for aligned views

@@ -32,6 +32,13 @@ PACKAGE = ROOT / "src" / "unaligned"
 SECONDS = 60  # of processor time, after which a mutant counts as one without end
 LIBRARIES = ["hypothesis", "numba", "ot", "pytest", "scipy.optimize", "sklearn.cluster"]
 
+ITERATION = [
+    "pavuc/test_golden.py",
+    "pavuc/test_iteration.py",
+    "pavuc/test_safeguard.py",
+    "pavuc/test_where_it_computes.py",
+    "pavuc/test_estimator.py",
+]
 # Tests of a file beside the one that is named after it.
 TESTS = {
     "kernels/lanes.py": ["kernels/test_matching.py"],
@@ -41,14 +48,16 @@ TESTS = {
     "kernels/neighbors_select.py": ["kernels/test_neighbors.py"],
     "kernels/blocks.py": ["pavuc/test_where_it_computes.py"],
     "pavuc/estimator.py": ["pavuc/test_golden.py", "pavuc/test_where_it_computes.py"],
-    "pavuc/iteration.py": [
-        "pavuc/test_golden.py",
-        "pavuc/test_safeguard.py",
-        "pavuc/test_where_it_computes.py",
-        "pavuc/test_estimator.py",
-    ],
+    "pavuc/iteration.py": ITERATION,
+    "pavuc/outcome.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
+    "pavuc/problem.py": ITERATION,
     "pavuc/solver.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
+    "pavuc/start.py": ["pavuc/test_estimator.py"],
+    "pavuc/sweep.py": ITERATION,
     "pavuc/updates.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
+    "packing.py": ["test_saving.py", "test_restored.py"],
+    "saved_classes.py": ["test_saving.py", "test_packing.py"],
+    "saving.py": ["test_packing.py"],
     "savuc/bridge_clusters.py": ["savuc/test_bridge.py"],
     "savuc/bridge_partitions.py": ["savuc/test_bridge.py"],
     "savuc/bridge_regression.py": ["savuc/test_bridge.py"],

@@ -8,13 +8,9 @@ from contextlib import nullcontext
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import TransformerTags, check_random_state
-from sklearn.utils.random import sample_without_replacement
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from unaligned.alignment import Alignment
@@ -22,20 +18,13 @@ from unaligned.checkpoints import Course, FitCheckpoint, Milestone, digest
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
+from unaligned.new_rows import NewRowsMixin, SharedSpaceMixin
 from unaligned.progress import CallbackSupportMixin, FitProgress, Heartbeat
 from unaligned.saving import SavingMixin
 from unaligned.untested import with_verdicts
-from unaligned.views import Views, check_n_clusters, check_new_rows, check_views
+from unaligned.views import Views, check_n_clusters, check_views
 
-__all__ = [
-    "Iterate",
-    "NewRowsMixin",
-    "SharedSpaceMixin",
-    "ViewClusterer",
-    "cluster_rows",
-]
-
-MANY_ROWS = 1_000_000  # twenty restarts of k-means on so many take about a minute
+__all__ = ["Iterate", "NewRowsMixin", "SharedSpaceMixin", "ViewClusterer"]
 
 
 class Iterate(NamedTuple):
@@ -332,101 +321,3 @@ class ViewClusterer(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
         return tags
-
-
-class NewRowsMixin(ABC):
-    """For methods that can label rows they were not fitted on."""
-
-    def predict(self, X: Any, view: int | str = 0) -> NDArray[np.intp]:
-        """Label new rows of one view.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features of that view)
-        view : int or str, default=0
-            The view that the rows belong to, by index or by name.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        X, index = check_new_rows(X, estimator=self, view=view)
-        return self._predict_rows(X, index)
-
-    @abstractmethod
-    def _predict_rows(self, X: Any, view: int) -> NDArray[np.intp]:
-        """Labels of checked new rows of a view."""
-
-
-class SharedSpaceMixin(ABC):
-    """For methods that place rows of several views in one space, in float32."""
-
-    def transform(self, X: Any, view: int | str = 0) -> NDArray[np.float32]:
-        """Place rows of one view in the space that the views share.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features of that view)
-        view : int or str, default=0
-            The view that the rows belong to, by index or by name.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_directions)
-            Rows of one object lie close together, whichever view they come from.
-        """
-        check_is_fitted(self)
-        X, index = check_new_rows(X, estimator=self, view=view)
-        return self._place_rows(X, index)
-
-    def fit_transform(
-        self: Any, Xs: Any, y: Any = None, *, aligned: Any = None
-    ) -> NDArray[np.float32]:
-        """Fit, and place the rows of the template view.
-
-        Parameters
-        ----------
-        Xs, y, aligned
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (rows of the template, n_directions)
-        """
-        self.fit(Xs, y, aligned=aligned)
-        views = check_views(Xs, view_sizes=self.view_sizes)
-        rows: NDArray[np.float32] = self._place_rows(
-            views.arrays[self.template_], self.template_
-        )
-        return rows
-
-    @abstractmethod
-    def _place_rows(self, X: Any, view: int) -> NDArray[np.float32]:
-        """Coordinates of checked rows of a view."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.transformer_tags = TransformerTags(preserves_dtype=["float32"])
-        return tags
-
-
-def cluster_rows(
-    points: NDArray[Any], n_clusters: int, *, n_init: int, seed: int
-) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """k-means as the paper runs it (200 iterations); return labels and centres.
-
-    Of more than `MANY_ROWS` rows, restarts compete on a sample of so many, and the best
-    one goes on with all of them.
-
-    One thread: with several, sums over rows are added in an order that changes from run
-    to run, and the same seed no longer gives the same bits.
-    """
-    kmeans = KMeans(n_clusters, n_init=n_init, max_iter=200, random_state=seed)
-    with threadpool_limits(limits=1):
-        if (n := points.shape[0]) > MANY_ROWS:
-            sample = sample_without_replacement(n, MANY_ROWS, random_state=seed)
-            best = kmeans.fit(points[sample]).cluster_centers_
-            kmeans.set_params(init=best, n_init=1)
-        kmeans.fit(points)
-    return kmeans.labels_.astype(np.intp), kmeans.cluster_centers_

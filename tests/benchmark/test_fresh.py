@@ -1,4 +1,4 @@
-"""The exam on fresh tables: its cases, and what is made of its results."""
+"""Benchmark of fresh tables: its cases, and the page of its results."""
 
 import numpy as np
 import pytest

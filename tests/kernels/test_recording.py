@@ -15,6 +15,7 @@ from unaligned.kernels.devices import Torch, on_host
 from unaligned.kernels.recording import Recordings, holds, is_recording
 from unaligned.known_pairs import check_aligned
 from unaligned.pavuc import iteration
+from unaligned.pavuc.problem import pose
 from unaligned.views import check_views
 
 pytestmark = pytest.mark.heavy
@@ -140,7 +141,7 @@ def states(device, aligned=None, kind="dense", templates=TEMPLATES, n=24):
         Xs = [sparse.csr_array(np.where(np.abs(X) > 1, X, 0)) for X in Xs]
     views = check_views(Xs)
     rng = np.random.RandomState(0)
-    problem = iteration.pose(
+    problem = pose(
         views.arrays,
         check_aligned(aligned, views),
         mu=0.1,

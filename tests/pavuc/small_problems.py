@@ -5,7 +5,8 @@ from scipy.optimize import minimize
 
 from unaligned.kernels.devices import Cores
 from unaligned.known_pairs import check_aligned
-from unaligned.pavuc.iteration import init_state, pose
+from unaligned.pavuc.iteration import init_state
+from unaligned.pavuc.problem import pose
 from unaligned.views import check_views
 
 WIDTHS = (5, 6, 4)

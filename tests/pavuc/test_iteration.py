@@ -1,14 +1,10 @@
 """Pieces of an iteration, against a general solver and what was known beforehand."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from small_problems import N, best_row, made_problem, made_state
 
 from unaligned import PAVuC
-from unaligned.kernels import blocks
-from unaligned.kernels.devices import Cores
 from unaligned.pavuc import iteration
 
 # Rows 3, 7 and 0 of the three views are one object.
@@ -68,39 +64,3 @@ def test_without_the_alignment_term_there_is_no_pull(blobs):
     ]
     # Without pull the objective does not depend on who is whose partner.
     assert_array_equal(fits[0].objective_, fits[1].objective_)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_floor_is_rounding_at_the_root_mean_square_length_of_rows(dtype):
-    X = np.array([[3, 4], [0, 0], [6, 8], [0, 0]], dtype=dtype)
-    eps = np.finfo(dtype).eps
-    assert_allclose(iteration.residual_floor(X, dtype), eps * np.sqrt((25 + 100) / 4))
-    assert iteration.residual_floor(np.zeros((3, 2), dtype=dtype), dtype) == eps
-
-
-def test_all_rows_of_a_view_are_the_view_itself():
-    X = sparse.random_array((6, 3), density=0.5, format="csr", random_state=0)
-    assert iteration.cut(X, slice(0, 6)) is X
-    for some in (slice(0, 4), slice(1, 6)):
-        part = iteration.cut(X, some)
-        assert_array_equal(part.toarray(), X.toarray()[some])
-
-
-def test_moments_of_all_parts_are_small_beside_their_view():
-    X = np.broadcast_to(np.float32(0), (5000, 40_000))
-    parts = iteration.parts_of(X, 100)
-    assert len(parts) * 8 * 40_000 * 100 <= X.nbytes / 2
-    # Few anchors leave little behind, and there is work for more threads.
-    assert len(iteration.parts_of(X, 1)) > len(parts)
-
-
-def test_parts_add_up_to_the_whole(monkeypatch):
-    rng = np.random.RandomState(0)
-    Xs, G = [rng.normal(size=(150, d)) for d in (3, 5)], rng.uniform(size=(150, 4))
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)  # blocks of 64 rows
-    monkeypatch.setattr(blocks, "PART_BYTES", 1)
-    monkeypatch.setattr(blocks, "TIMES_ITS_SUMS", 0)
-    assert len(iteration.parts_of(Xs[0], 4)) == 3
-    found = iteration.sum_moments_side_by_side(Cores(2), Xs, [G, G])
-    for X, moments in zip(Xs, found, strict=True):
-        assert_allclose(moments, X.T @ G)

@@ -14,7 +14,8 @@ from unaligned.kernels import blocks
 from unaligned.kernels.devices import Cores, HostRows, Torch, on_host
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import clustering_scores
-from unaligned.pavuc.iteration import init_state, pose, residual_floor
+from unaligned.pavuc.iteration import init_state
+from unaligned.pavuc.problem import pose, residual_floor
 from unaligned.pavuc.solver import solve
 from unaligned.pavuc.updates import choosing_order
 from unaligned.views import check_views

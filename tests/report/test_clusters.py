@@ -33,17 +33,17 @@ def test_differences_are_those_of_the_means(rows, as_sparse):
     assert found.names == [0, 1, 2]
     assert found.sizes == np.bincount(labels).tolist()
     assert found.agreement == 1
-    for cluster, telling in enumerate(found.telling):
-        for name, difference in telling:
+    for cluster, distinctive in enumerate(found.distinctive):
+        for name, difference in distinctive:
             column = X[:, names.index(name)]
             expected = column[labels == cluster].mean() - column.mean()
             assert difference == pytest.approx(expected / column.std())
             assert abs(difference) >= 0.2
-        sizes = [abs(difference) for _, difference in telling]
+        sizes = [abs(difference) for _, difference in distinctive]
         assert sizes == sorted(sizes, reverse=True)
-    assert found.telling[1][0][0] == "c"
-    assert found.telling[1][0][1] > 1
-    assert found.telling[2][0] == ("e", pytest.approx(found.heat[2, -1]))
+    assert found.distinctive[1][0][0] == "c"
+    assert found.distinctive[1][0][1] > 1
+    assert found.distinctive[2][0] == ("e", pytest.approx(found.heat[2, -1]))
     assert "f" not in found.columns  # the same everywhere
     assert [names[j] for j in found.positions] == found.columns
 
@@ -53,7 +53,7 @@ def test_wide_views_show_some_columns_only(rows):
     found = describe_clusters(X, rows[1])
     assert len(found.columns) == 20
     assert found.columns[0].startswith("column ")
-    assert all(len(telling) <= 5 for telling in found.telling)
+    assert all(len(distinctive) <= 5 for distinctive in found.distinctive)
 
 
 @pytest.fixture

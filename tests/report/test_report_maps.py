@@ -9,7 +9,7 @@ from sklearn.neighbors import NearestNeighbors
 from conftest import make_blobs
 from unaligned import Alignment, PAVuC, SAVuC, baselines
 from unaligned.report import maps
-from unaligned.report.maps import draw_maps, map_view, rows_to_draw, turn
+from unaligned.report.maps import draw_maps, map_view, rotate, rows_to_draw
 
 NEEDS_TORCH = ("CPMN", "MvCLN", "PVC", "SMILE", "SURE")
 ALL = [
@@ -72,7 +72,7 @@ def test_turning_finds_a_mirrored_and_rotated_map():
     )
     drawn = (template @ rotation * [1, -1])[order]
     pairs = np.column_stack([order, np.arange(30)])
-    np.testing.assert_allclose(turn(drawn, template, pairs), template[order])
+    np.testing.assert_allclose(rotate(drawn, template, pairs), template[order])
 
 
 def test_views_that_are_not_trusted_are_not_turned(blobs):

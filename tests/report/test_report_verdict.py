@@ -7,7 +7,7 @@ from made_findings import N, make_findings
 
 from unaligned.alignment import Alignment
 from unaligned.report.curve import draw_curve, round_steps
-from unaligned.report.verdict import judge, mood, standing
+from unaligned.report.verdict import judge, level_of, standing
 
 
 def with_views(*others, matched=True, clustered=True):
@@ -182,7 +182,7 @@ def test_standing_of_a_view(verdict, known, word, level):
     findings = with_views((verdict, 0.7, known))
     assert standing(findings.views[0], findings) == "Template"
     assert standing(findings.views[1], findings) == word
-    assert mood(findings.views[1]) == level
+    assert level_of(findings.views[1]) == level
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 60), (-3, 4), (0.1, 0.11), (5, 5)])

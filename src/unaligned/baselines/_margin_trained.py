@@ -37,10 +37,8 @@ from unaligned.baselines._deep import (
 )
 from unaligned.baselines._pair_trained import (
     PAIR_TRAINED,
-    Block,
     PairTrainedClusterer,
     State,
-    match_rows,
 )
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import POSITIVE, POSITIVE_INT
@@ -234,6 +232,3 @@ class MarginTrainedClusterer(PairTrainedClusterer):
                 partners.append(known)
         cat = load_torch().cat
         return cat(distances), cat(partners)
-
-    def _match(self, template: Array, view: Array, block: Block) -> Block:
-        return match_rows(template, view, block, self.final_assignment)

@@ -17,18 +17,15 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
 
 from unaligned.alignment import Alignment
-from unaligned.base import (
-    NewRowsMixin,
-    SharedSpaceMixin,
-    ViewClusterer,
-    cluster_rows,
-)
+from unaligned.base import ViewClusterer
 from unaligned.baselines._deep import Scaling, encode, freeze
 from unaligned.baselines._paired import PAIRED
 from unaligned.kernels.graph_matching import round_matching
 from unaligned.kernels.matching import match_greedy, match_optimal
 from unaligned.known_pairs import KnownPairs
+from unaligned.new_rows import NewRowsMixin, SharedSpaceMixin
 from unaligned.parameters import POSITIVE, POSITIVE_INT
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.progress import say
 from unaligned.shapes import check_shapes
 from unaligned.untested import untested_alignment
@@ -196,9 +193,9 @@ class PairTrainedClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     def max_iter(self) -> int:
         """Epochs of all stages."""
 
-    @abstractmethod
     def _match(self, template: Array, view: Array, block: Block) -> Block:
         """Bring the rows of a block together by their latent points."""
+        return match_rows(template, view, block, self.final_assignment)
 
     def _align(
         self, latents: list[Array], pairs: KnownPairs, rng: np.random.RandomState

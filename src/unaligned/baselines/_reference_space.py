@@ -14,14 +14,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin
 
-from unaligned.base import (
-    Iterate,
-    NewRowsMixin,
-    SharedSpaceMixin,
-    ViewClusterer,
-    cluster_rows,
-)
+from unaligned.base import Iterate, ViewClusterer
 from unaligned.known_pairs import KnownPairs
+from unaligned.new_rows import NewRowsMixin, SharedSpaceMixin
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.untested import untested_alignment
 from unaligned.views import Views, check_reference_view
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from unaligned.base import cluster_rows
 from unaligned.baselines._soft_assignment import squared_distances
 from unaligned.kernels.scaling import unit_rows
+from unaligned.partitions.kmeans import cluster_rows
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -30,10 +30,8 @@ from unaligned.baselines._deep import (
 )
 from unaligned.baselines._pair_trained import (
     PAIR_TRAINED,
-    Block,
     PairTrainedClusterer,
     State,
-    match_rows,
 )
 from unaligned.kernels.scaling import unit_rows
 from unaligned.parameters import POSITIVE, POSITIVE_INT
@@ -132,6 +130,3 @@ class UnpairedTrainedClusterer(PairTrainedClusterer):
     def _place_rows(self, X: Any, view: int) -> NDArray[np.float32]:
         placed: NDArray[np.float32] = unit_rows(super()._place_rows(X, view))
         return placed
-
-    def _match(self, template: Array, view: Array, block: Block) -> Block:
-        return match_rows(template, view, block, self.final_assignment)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from unaligned.base import Iterate, cluster_rows
+from unaligned.base import Iterate
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
 from unaligned.kernels.graph_matching import match_graphs
 from unaligned.kernels.residual import squared_residual, sum_of_squares
@@ -20,6 +20,7 @@ from unaligned.kernels.scaling import standardize, unit_rows
 from unaligned.kernels.simplex_qp import solve_simplex_qp
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import NON_NEGATIVE, POSITIVE_INT
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import Views
 
 __all__ = ["AEVC"]

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
-from unaligned.base import Iterate, cluster_rows
+from unaligned.base import Iterate
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.residual import squared_residual, sum_of_squares
 from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.view_weights import power_weights
 from unaligned.parameters import ITERATIVE, POSITIVE, POSITIVE_INT
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import Views
 
 __all__ = ["CAMVC"]

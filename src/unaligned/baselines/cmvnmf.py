@@ -20,13 +20,14 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unaligned.alignment import Alignment
-from unaligned.base import Iterate, ViewClusterer, cluster_rows
+from unaligned.base import Iterate, ViewClusterer
 from unaligned.baselines._paired import PAIRED
 from unaligned.kernels.matching import match_optimal
 from unaligned.kernels.nmf import rescale_factors, update_basis, update_memberships
 from unaligned.kernels.residual import squared_residual, sum_of_squares
 from unaligned.known_pairs import KnownPairs, check_links, name_row
 from unaligned.parameters import ITERATIVE, NON_NEGATIVE
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.untested import untested_alignment
 from unaligned.views import Views, check_reference_view, label
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.base import Iterate, cluster_rows
+from unaligned.base import Iterate
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
 from unaligned.kernels.anchor_graphs import misfit, update_graph
 from unaligned.kernels.procrustes import polar_factor
@@ -19,6 +19,7 @@ from unaligned.kernels.scaling import standardize
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import ITERATIVE, NON_NEGATIVE, POSITIVE, POSITIVE_INT
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import Views
 
 __all__ = ["FDAGF"]

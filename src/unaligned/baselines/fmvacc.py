@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from unaligned.base import Iterate, cluster_rows
+from unaligned.base import Iterate
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
 from unaligned.kernels.anchor_graphs import misfit, update_graph
 from unaligned.kernels.graph_matching import match_graphs
@@ -22,6 +22,7 @@ from unaligned.kernels.scaling import standardize, unit_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import ITERATIVE, NON_NEGATIVE, POSITIVE_INT
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import Views
 
 __all__ = ["FMVACC"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Options, StrOptions
 
-from unaligned.base import Iterate, cluster_rows
+from unaligned.base import Iterate
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.residual import squared_residual, sum_of_squares
@@ -23,6 +23,7 @@ from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.kernels.view_weights import power_weights
 from unaligned.parameters import ITERATIVE
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import Views
 
 __all__ = ["FPMVSCAG"]

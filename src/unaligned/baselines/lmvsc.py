@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.base import Iterate, cluster_rows
+from unaligned.base import Iterate
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
 from unaligned.kernels.residual import squared_residual, sum_of_squares
 from unaligned.kernels.simplex_qp import solve_simplex_qp
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import POSITIVE, POSITIVE_INT
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import Views
 
 __all__ = ["LMVSC"]

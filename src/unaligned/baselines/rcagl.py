@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
-from unaligned.base import Iterate, cluster_rows
+from unaligned.base import Iterate
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
 from unaligned.kernels.bipartite import split_graph
 from unaligned.kernels.procrustes import polar_factor
@@ -24,6 +24,7 @@ from unaligned.kernels.scaling import standardize, unit_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.parameters import ITERATIVE, NON_NEGATIVE, POSITIVE_INT
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import Views
 
 __all__ = ["RCAGL"]

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
-from unaligned.base import cluster_rows
 from unaligned.baselines._paired import PAIRED
 from unaligned.baselines._reference_space import (
     Brought,
@@ -24,6 +23,7 @@ from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.quadratic_assignment import match_nodes
 from unaligned.kernels.scaling import unit_rows
 from unaligned.parameters import POSITIVE_INT
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import Views
 
 __all__ = ["Rosetta"]

@@ -15,7 +15,7 @@ from scipy.linalg import eigh
 from sklearn.utils._param_validation import StrOptions
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from unaligned.base import Iterate, ViewClusterer, cluster_rows
+from unaligned.base import Iterate, ViewClusterer
 from unaligned.baselines._view_graphs import ViewGraph, gmc_graph, lsr_graph
 from unaligned.kernels.graph_matching import match_softly, round_matching
 from unaligned.kernels.memory import available_bytes
@@ -23,6 +23,7 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.view_weights import power_weights
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, POSITIVE
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.untested import untested_alignment
 from unaligned.views import Views
 

@@ -19,7 +19,7 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unaligned.alignment import Alignment
-from unaligned.base import Iterate, ViewClusterer, cluster_rows
+from unaligned.base import Iterate, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT
 from unaligned.kernels.matching import extend_matching, matching_confidence
 from unaligned.kernels.procrustes import polar_factor
@@ -31,6 +31,7 @@ from unaligned.kernels.spectral import embed_graph
 from unaligned.kernels.view_weights import power_weights
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON, ITERATIVE, NON_NEGATIVE, POSITIVE_INT
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.untested import untested_alignment
 from unaligned.views import Views
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import TSNE
 
-from unaligned.base import Iterate, cluster_rows
+from unaligned.base import Iterate
 from unaligned.benchmark.cells import Cell
 from unaligned.benchmark.memory import forget_peak, memory_bytes, peak_bytes
 from unaligned.benchmark.methods import Method, method_of
@@ -30,6 +30,7 @@ from unaligned.metrics import (
     clustering_scores,
     joint_scores,
 )
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.pavuc import PAVuC
 from unaligned.pavuc.updates import fuse_graphs
 from unaligned.selection import predictability

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from unaligned import baselines
-from unaligned.base import cluster_rows
 from unaligned.benchmark.plain_bridge import PlainBridge
 from unaligned.benchmark.protocol import PAIRED_SHARE
 from unaligned.benchmark.straightforward import objective_trace
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.pavuc import PAVuC
 from unaligned.savuc import SAVuC
 

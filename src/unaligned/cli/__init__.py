@@ -10,8 +10,8 @@ from unaligned.cli._memory import complain_of_no_start, memory_complaint
 
 __all__ = ["COMMANDS", "main"]
 
-# What each command does, in the first words of its own help: a command is imported when
-# it is called, since scikit-learn alone takes a second.
+# The first line of the help of each command. A command is imported when it is called,
+# because scikit-learn alone takes a second.
 COMMANDS = {
     "align": "Find which row of one file belongs to which row of another.",
     "audit": "Find out how many rows of a released table can be found again.",
@@ -19,7 +19,7 @@ COMMANDS = {
     "cluster": "Cluster every row of every file, whether or not rows correspond.",
     "compare": "Compare all methods that can run on two files, without labels.",
     "datasets": "Show and fetch the datasets of the paper, and list your own.",
-    "demo": "Shuffle four views of the digits, cluster them, and say what it is worth.",
+    "demo": "Shuffle four views of the digits, cluster them, and check the result.",
     "translate": "Look up vectors of one embedding space in another.",
 }
 
@@ -38,7 +38,7 @@ class Commands(click.Group):
         return getattr(import_module(f"unaligned.cli.{cmd_name}"), cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what it imports may not find room."""
+        """Run a command; its imports may run out of memory."""
         try:
             complain_of_no_start()
             return super().invoke(ctx)

@@ -1,4 +1,4 @@
-"""What ``unaligned cluster`` and ``unaligned align`` have in common."""
+"""Shared by ``unaligned cluster`` and ``unaligned align``."""
 
 import json
 import time
@@ -54,13 +54,13 @@ FILES = {
 
 
 class Answer(NamedTuple):
-    """What a command found."""
+    """The results of a command."""
 
     found: Any
     """A fitted estimator or an Alignment."""
     settings: dict[str, Any]
     files: dict[str, Callable[[Path], Any]] = {}
-    """Further files, and what writes them."""
+    """Further files, and the functions that write them."""
 
 
 def answer(
@@ -76,15 +76,15 @@ def answer(
     debug: bool,
     **reading: Any,
 ) -> None:
-    """Read files, find what there is in them, write it down and say it.
+    """Read files, run a method on them, and write and print the results.
 
     Parameters
     ----------
     command : str
     find : callable
-        Does the work, given the views and the screen to show progress on.
+        Runs the method, given the views and the screen for progress.
     files, output, report, force, quiet, as_json, debug
-        As the options say.
+        The options of the command.
     **reading
         For `read_named`.
     """
@@ -117,11 +117,11 @@ def answer(
     if as_json:
         click.echo(json.dumps(summary, allow_nan=False))
     elif not quiet:
-        _tell(summary, output)
+        _print_summary(summary, output)
 
 
 def report_is_possible(wanted: bool | None, screen: Screen) -> bool:
-    """Whether a report can be written; complain only where one was asked for."""
+    """Whether a report can be written; an error only if it was asked for."""
     if wanted is False:
         return False
     try:
@@ -148,7 +148,7 @@ def _write(
     findings: Findings,
     draw: bool,
 ) -> dict[str, Any]:
-    """Write all files but the summary, which is returned."""
+    """Write all files except the summary, and return that."""
     data, t = inputs.data, findings.template
     views = [
         {
@@ -212,14 +212,14 @@ def _write(
 
 
 def _expected_right(view: ViewFindings) -> float | None:
-    """Share of the matches that are expected to be right, where anything says it."""
+    """Share of the matches that are expected to be right, if known."""
     if view.verdict != "objects" or not view.n_matched:
         return None
     return view.expected_right / view.n_matched
 
 
-def _tell(summary: dict[str, Any], output: Path) -> None:
-    """Say what was found, and where it lies."""
+def _print_summary(summary: dict[str, Any], output: Path) -> None:
+    """Print the results, and where the files are."""
     click.secho(f"{summary['headline']}.", bold=True)
     for sentence in (*summary["sentences"], *summary["notes"]):
         click.echo(sentence)

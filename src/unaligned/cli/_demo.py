@@ -1,4 +1,4 @@
-"""The work of ``unaligned demo``: the main job on shipped data."""
+"""The work of ``unaligned demo``: alignment and clusters of shipped data."""
 
 import time
 import warnings
@@ -27,7 +27,7 @@ PAPER, ABLATION, OURS = "PAVuC-ATS", "NPA-VuC (ablation)", "SAVuC"
 
 
 def run_demo(seed: int) -> None:
-    """Shuffle four views of the digits, cluster them, and say what it is worth."""
+    """Shuffle four views of the digits, cluster them, and compare with the truth."""
     console = Console()
     digits = load_digits_views()
     console.print(
@@ -149,7 +149,7 @@ def _progress_bar(console: Console) -> Progress:
 
 
 class _Advance:
-    """Callback that moves a progress bar on by one per iteration."""
+    """Callback that advances a progress bar by one per iteration."""
 
     def __init__(self, progress: Progress, task: Any) -> None:
         self.progress, self.task = progress, task

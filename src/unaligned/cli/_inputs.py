@@ -1,4 +1,4 @@
-"""What a command reads: the views of its files, and the pairs that are known."""
+"""Input of a command: the views of its files, and known pairs."""
 
 import csv
 import io
@@ -38,7 +38,7 @@ Pairs = dict[tuple[int, int], NDArray[np.intp]]
 
 
 class Inputs(NamedTuple):
-    """Views out of files, and all that is known of their rows."""
+    """Views of files, and what is known of their rows."""
 
     data: FileViews
     prepared: list[Prepared]
@@ -55,7 +55,7 @@ class Inputs(NamedTuple):
 
     @property
     def ids(self) -> list[list[str] | None]:
-        """What each file calls its rows; None where it does not."""
+        """Names of the rows in each file; None if there are none."""
         return [
             ids if named else None
             for ids, named in zip(self.data.row_ids, self.data.has_ids, strict=True)
@@ -72,7 +72,7 @@ def read_named(
     transform: str,
     **reading: Any,
 ) -> Inputs:
-    """Read the files of a command, as its options say.
+    """Read the files of a command by its options.
 
     A file may name its own column of ids; ``id_column`` is that of the others.
     """
@@ -144,7 +144,7 @@ def read_inputs(
 
 
 def complain_of_no_match(match_ids: bool, data: FileViews) -> None:
-    """Complain where ids are to be matched, and none are."""
+    """Refuse to match ids if no id is in two files."""
     if match_ids and not data.aligned:
         raise click.ClickException(
             "--match-ids finds no id that occurs in two files; name the columns with "
@@ -155,7 +155,7 @@ def complain_of_no_match(match_ids: bool, data: FileViews) -> None:
 def prepare_all(
     data: FileViews, keep: tuple[str, ...], **options: Any
 ) -> list[Prepared]:
-    """Make views of all tables; complaints name the file."""
+    """Prepare all tables; errors name the file."""
     views = [data.view(i) for i in range(len(data.Xs))]
     columns = [{*(view.feature_names or ()), *view.other_columns} for view in views]
     for name in keep:
@@ -177,7 +177,7 @@ def prepare_all(
 def _take_column(
     data: FileViews, name: str
 ) -> tuple[FileViews, list[NDArray[Any] | None]]:
-    """Take a column out of the views that have it."""
+    """Remove a column from the views that have it."""
     Xs, features = list(data.Xs), list(data.feature_names)
     values: list[NDArray[Any] | None] = [
         others.get(name) for others in data.other_columns
@@ -215,7 +215,7 @@ def read_pairs(path: Path, data: FileViews) -> Pairs:
     Returns
     -------
     dict
-        For two views each, their rows in two columns.
+        For each two views, their rows in two columns.
     """
     header, lines = _read_table(path, data)
     columns = [
@@ -239,7 +239,7 @@ def read_pairs(path: Path, data: FileViews) -> Pairs:
 def _read_table(
     path: Path, data: FileViews
 ) -> tuple[list[int], list[tuple[int, list[str]]]]:
-    """Read the views that the columns stand for, and the other lines by number."""
+    """Read the view of each column from the first line, and the other lines."""
     check_plain(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -286,7 +286,7 @@ def _read_table(
 
 
 def _names_of_views(data: FileViews) -> dict[str, int]:
-    """List what views may be called: by name, or by file if no other view is that."""
+    """List the names of views, and the names of files that hold one view."""
     views = {name: i for i, name in enumerate(data.view_names)}
     for spell in (str, lambda path: path.name, lambda path: path.stem):
         files = [spell(path) for path in data.paths]
@@ -321,7 +321,7 @@ def _rows_of(
 
 
 def joined(one: Pairs | None, other: Pairs) -> Pairs:
-    """Put two sets of pairs together."""
+    """Join two sets of pairs."""
     joined = dict(one or {})
     for views, rows in other.items():
         before = [joined[views]] if views in joined else []

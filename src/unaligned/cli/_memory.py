@@ -1,4 +1,4 @@
-"""Errors that come from too little memory, however they are worded."""
+"""Recognise errors that come from too little memory."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ NO_ROOM = (
 
 
 def memory_complaint(error: BaseException) -> str | None:
-    """Say that there is too little memory, if that is what an error means.
+    """Message on too little memory, if that is the cause of an error.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def memory_complaint(error: BaseException) -> str | None:
     Returns
     -------
     str or None
-        None where it is something else.
+        None if it is something else.
     """
     if type(error) is MemoryError and str(error):  # NumPy has a type of its own
         return str(error)
@@ -51,14 +51,14 @@ def memory_complaint(error: BaseException) -> str | None:
 
 
 def complain_of_no_start() -> None:
-    """Complain where a limit is below what the libraries of every command take."""
+    """Refuse to start if a limit is below what the libraries need."""
     limit = _limit()
     if limit is not None and limit < ROOM_FOR_LIBRARIES:
         raise MemoryError(_limited_to(limit))
 
 
 def complain_of_no_room() -> None:
-    """Complain where a limit leaves too little memory to compile loops."""
+    """Refuse to go on if a limit leaves too little memory to compile loops."""
     from unaligned.kernels.memory import available_bytes
 
     limit = _limit()
@@ -74,7 +74,7 @@ def _limited_to(limit: float) -> str:
 
 
 def _limit() -> Any:
-    """Bytes that this process may take, where somebody has set a limit."""
+    """Bytes that this process may take, if there is a limit."""
     if resource is None:
         return None
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)

@@ -28,7 +28,7 @@ __all__ = [
     "say_loading",
 ]
 
-# Named here, because importing what they stand for takes seconds.
+# Names are repeated here, because importing the estimators takes seconds.
 EFFORTS = ("quick", "normal", "thorough")
 BASELINES = (
     "AEVC",
@@ -56,14 +56,14 @@ not understood; 70 an error of this program; 130 stopped by Ctrl-C; 143 terminat
 
 
 class NamedFile(NamedTuple):
-    """A file, and the column with its ids where the user names one."""
+    """A file, and the column with its ids if the user names one."""
 
     path: Path
     id_column: str | int | bool | None = None
 
 
 def column_of(text: str) -> str | int | bool:
-    """Read the name of a column, its position, or that there is none.
+    """Read the name or the position of a column, or "none".
 
     Examples
     --------
@@ -76,7 +76,7 @@ def column_of(text: str) -> str | int | bool:
 
 
 class FileType(click.Path):
-    """A path of a file that exists, perhaps with ``:id_column`` behind it."""
+    """A path of an existing file, optionally followed by ``:id_column``."""
 
     name = "file"
 
@@ -84,7 +84,7 @@ class FileType(click.Path):
         super().__init__(exists=True, dir_okay=False, path_type=Path)
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Take the column off a path that does not exist with it."""
+        """Split off the column if the whole is not an existing path."""
         path, colon, column = str(value).rpartition(":")
         if colon and column and not Path(value).exists() and Path(path).is_file():
             return NamedFile(Path(path), column_of(column))
@@ -98,7 +98,7 @@ class PositiveType(click.FloatRange):
         super().__init__(0, min_open=True)
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Refuse what is no number, too, which no comparison does."""
+        """Also refuse NaN."""
         number = super().convert(value, param, ctx)
         if number != number:
             self.fail(f"{value!r} is no number.", param, ctx)
@@ -255,9 +255,9 @@ OPTIONS: list[Callable[..., Any]] = [
 
 
 def say_loading(*, quiet: bool) -> None:
-    """Say at once that something is going on: importing takes a second or two.
+    """Print "Loading" at once, because importing takes a second or two.
 
-    The next line takes its place, and so it is for terminals only.
+    The next line replaces it, so it is printed on terminals only.
     """
     if not quiet and sys.stderr.isatty():
         click.echo("Loading\r", nl=False, err=True)

@@ -1,9 +1,9 @@
-"""What a command writes: a folder of results, complete or not at all.
+"""Output of a command: a folder of results, complete or not at all.
 
-Results are drafted in a private folder. A new output folder is that draft, moved. Into
-one that exists they go file by file, and a kill can come in between. So the draft is
-first renamed to *ready*, and the next command with the same output finishes what it
-finds there.
+Results are written into a private folder, the draft. If the output folder is new, the
+draft is moved there. Files are moved into an existing folder one by one, and a kill can
+interrupt that. So the draft is first renamed to *ready*, and the next command with the
+same output completes it.
 """
 
 import json
@@ -42,11 +42,11 @@ DRAFT, READY = "draft", "ready"
 EARLIER = ".earlier.json"  # summary of the results that are being replaced
 FORMULAS_BEGIN = "=+-@\N{MINUS SIGN}"
 LINE_ENDS = ("\t", "\r", "\n")  # and of cells, in tables of text
-LONGEST_NAME = 100  # bytes that a view adds to the name of its file
+LONGEST_NAME = 100  # bytes of the name of a view in a file name
 
 
 def check_output(output: Path, *, force: bool) -> None:
-    """Complain, before anything takes time, where results cannot be written.
+    """Check early that results can be written.
 
     Only results of an earlier run are ever replaced, and no other file is touched.
     """
@@ -66,7 +66,7 @@ def check_output(output: Path, *, force: bool) -> None:
 
 
 def check_names(output: Path, names: Iterable[str]) -> None:
-    """Complain where results would take the place of files that are no results."""
+    """Refuse to replace files that are no results."""
     listed = _files_of(output / SUMMARY)
     earlier = set() if listed is None else {*listed, SUMMARY}
     for path in (output / name for name in names):
@@ -78,9 +78,9 @@ def check_names(output: Path, names: Iterable[str]) -> None:
 
 
 def check_place(output: Path) -> None:
-    """Complain where the folder cannot be made or written into.
+    """Check that the folder can be made and written into.
 
-    By trying, under another name: what permissions say is not what a disk does.
+    By trying, under another name, because permissions are not enough to know.
     """
     try:
         for place in (output, *output.parents):
@@ -114,7 +114,7 @@ def _place_beside(output: Path) -> Path:
 
 
 def _files_of(path: Path) -> set[str] | None:
-    """Names of the files that a summary speaks of; None: there is no such summary."""
+    """Names of the files that a summary lists; None if there is no summary."""
     if not path.is_file():  # reading a pipe may take for ever
         return None
     try:
@@ -129,9 +129,9 @@ def _files_of(path: Path) -> set[str] | None:
 
 @contextmanager
 def whole_folder(output: Path) -> Iterator[Path]:
-    """Give a folder to write into, whose files reach the output when all are there.
+    """Give a folder to write into, whose files are moved to the output at the end.
 
-    Where anything goes wrong, or somebody stops the program, it disappears.
+    If anything goes wrong, or the program is stopped, the folder is removed.
     """
     private = begin_draft(_place_beside(output), output)
     try:
@@ -152,7 +152,7 @@ def whole_folder(output: Path) -> Iterator[Path]:
 
 
 def _publish(ready: Path, output: Path) -> None:
-    """Move complete results into an existing folder, from wherever a kill left off."""
+    """Move complete results into an existing folder, also after a kill."""
     names = _files_of(ready / SUMMARY)
     if names is None:  # all is done: the summary is what comes last
         return
@@ -166,7 +166,7 @@ def _publish(ready: Path, output: Path) -> None:
 
 
 def _clear_up(output: Path) -> None:
-    """Finish or remove what commands that were killed left of the same output."""
+    """Complete or remove drafts of killed commands with the same output."""
     output = output.absolute()
     places = dict.fromkeys([output, output.parent, _place_beside(output)])
     for place in filter(Path.is_dir, places):
@@ -177,10 +177,10 @@ def _clear_up(output: Path) -> None:
 
 
 def spreadsheet_cell(text: str) -> str:
-    r"""Text that a spreadsheet will not take for a formula.
+    r"""Text that a spreadsheet does not read as a formula.
 
-    Spreadsheets pass over blanks and invisible characters before a formula, and read
-    full-width signs as the common ones.
+    Spreadsheets ignore blanks and invisible characters before a formula, and read
+    full-width signs like the common ones.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def spreadsheet_cell(text: str) -> str:
 
 
 def label_files(view_names: Sequence[str]) -> list[str]:
-    """Name a file for the labels of each view, whatever the view is called.
+    """Names of the files of labels, for any names of views.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def label_files(view_names: Sequence[str]) -> list[str]:
     ['labels_rna.csv', 'labels_a_b.csv', 'labels_A_B_2.csv']
     """
     names: list[str] = []
-    taken: set[str] = set()  # disks may not tell capital from small letters
+    taken: set[str] = set()  # some disks ignore case
     for view, name in enumerate(view_names):
         plain = re.sub(r"[^\w.-]+", "_", name)
         plain = plain.encode("utf-8", "ignore")[:LONGEST_NAME].decode("utf-8", "ignore")
@@ -213,7 +213,7 @@ def label_files(view_names: Sequence[str]) -> list[str]:
 
 
 def column_entries(prepared: Prepared) -> list[dict[str, Any]]:
-    """List what became of columns, those together of which the same is said."""
+    """List the notes on columns, with columns of the same note together."""
     named = prepared.feature_names is not None
     return [
         {"action": action, "why": why, "n_columns": len(names)}
@@ -224,10 +224,10 @@ def column_entries(prepared: Prepared) -> list[dict[str, Any]]:
 
 def cluster_entries(clusters: ViewClusters) -> list[dict[str, Any]]:
     """List the clusters of a view, with the columns in which each differs most."""
-    described = zip(clusters.names, clusters.sizes, clusters.telling, strict=True)
+    described = zip(clusters.names, clusters.sizes, clusters.distinctive, strict=True)
     return [
-        {"cluster": name, "rows": size, "differs_in": dict(telling)}
-        for name, size, telling in described
+        {"cluster": name, "rows": size, "differs_in": dict(distinctive)}
+        for name, size, distinctive in described
     ]
 
 

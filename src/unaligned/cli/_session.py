@@ -1,4 +1,4 @@
-"""One run of a command: what it shows, how it is stopped, how it complains."""
+"""One run of a command: progress, stopping, and errors."""
 
 import io
 import re
@@ -32,7 +32,7 @@ STOPPING = [
     if hasattr(signal, name)
 ]
 
-# What options of the command are called where the library complains about its own.
+# Options of the command for parameters of the library, to reword its errors.
 SPELLINGS = {
     r"\bid_column=False": "--id-column none",
     r"\bmatch_ids=True": "--match-ids",
@@ -52,7 +52,7 @@ SPELLINGS = {
 
 
 class Interrupted(KeyboardInterrupt):
-    """Somebody wants the program to stop."""
+    """The program is to stop."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -60,16 +60,16 @@ class Interrupted(KeyboardInterrupt):
 
 
 class ProgramError(click.ClickException):
-    """Something that should not have happened."""
+    """An error in the program itself."""
 
     exit_code = 70
 
 
 class Screen(io.TextIOBase):
-    """Shows on stderr what is being done: a line that changes, or lines in a log.
+    """Shows progress on stderr: a line that changes, or lines in a log.
 
-    It also stands in for stdout while the library works, so that the lines which that
-    prints are progress, and nothing but the answer reaches stdout.
+    It also replaces stdout while the library works. So the lines that the library
+    prints are shown as progress, and only the results are printed to stdout.
     """
 
     def __init__(self, quiet: bool) -> None:
@@ -111,7 +111,7 @@ class Screen(io.TextIOBase):
 
     @property
     def notes(self) -> list[str]:
-        """What users should know beside the answer: remarks, and warnings for them."""
+        """Remarks, and warnings for users."""
         told = [
             printable(as_options(str(warning.message)))
             for warning in self.caught
@@ -121,7 +121,7 @@ class Screen(io.TextIOBase):
         return list(dict.fromkeys([*self.remarks, *told]))
 
     def stage(self, title: str) -> None:
-        """Say what begins."""
+        """Show what begins."""
         self._heart.note(title)
         self._show(title, at_once=True)
 
@@ -149,7 +149,7 @@ class Screen(io.TextIOBase):
 
 @contextmanager
 def session(*, quiet: bool, debug: bool) -> Iterator[Screen]:
-    """Run a command: whatever goes wrong is one message and an exit code.
+    """Run a command; every error becomes one message and an exit code.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def session(*, quiet: bool, debug: bool) -> Iterator[Screen]:
 
 
 def _complaint(error: Exception) -> click.ClickException:
-    """Word an exception for somebody who typed a command."""
+    """Message of an exception for users of the command line."""
     if (short := memory_complaint(error)) is not None:
         return click.ClickException(printable(as_options(short)))
     if isinstance(error, OSError) and error.strerror:
@@ -205,7 +205,7 @@ def _complaint(error: Exception) -> click.ClickException:
 
 
 def as_options(message: str) -> str:
-    """Put what the library says on one line, with options as the command calls them.
+    """Put a message of the library on one line, with the options of the command.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def as_options(message: str) -> str:
 
 @contextmanager
 def stopping_raises(screen: Screen) -> Iterator[None]:
-    """Raise `Interrupted` where the program is stopped, unless the caller ignores that.
+    """Raise `Interrupted` on signals to stop, unless they are ignored.
 
     Programs that were started with nohup, or in the background of a script, ignore some
     of the signals, and go on doing so.
@@ -243,7 +243,7 @@ def stopping_raises(screen: Screen) -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Do something short that must not be done by half, whoever wants to stop."""
+    """Hold back signals to stop during something short."""
     before = {number: signal.getsignal(number) for number in STOPPING}
     try:
         for number in STOPPING:
@@ -255,7 +255,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def printable(text: str) -> str:
-    r"""Spell out what a terminal would obey and no file can hold.
+    r"""Replace control characters and what no file can hold.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables of results, as CSV that spreadsheets take for nothing else."""
+"""Tables of results, as CSV that is safe for spreadsheets."""
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ def write_labels(path: Path, ids: Sequence[str], labels: Iterable[Any]) -> None:
 def write_matches(path: Path, findings: Findings, ids: Sequence[Sequence[str]]) -> None:
     """Write all matches, in the columns of the report's own table.
 
-    Groups that are aligned apart from the template have one of their own.
+    Groups that are aligned apart from the template have their own template.
     """
     views = findings.views
     head = ["template_view", "template_row", "template_id", "view", "row", "id"]

@@ -190,7 +190,7 @@ def _run(
 
 @contextmanager
 def _terminate_is_ctrl_c() -> Iterator[None]:
-    """Take what ends jobs on clusters and in the background for Ctrl-C."""
+    """Treat signals that end jobs like Ctrl-C."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -229,7 +229,7 @@ def _study(
 
 
 def _present(console: Console, names: tuple[str, ...], strict: bool) -> list[str]:
-    """Datasets that can be loaded; where they were asked for, all must be."""
+    """Datasets that can be loaded; all of those that were asked for must be."""
     found = []
     for name in names:
         entry = protocol.entry_of(name)

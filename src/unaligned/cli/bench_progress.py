@@ -20,13 +20,13 @@ SILENCE = 30.0  # seconds between two lines where there is no terminal
 
 
 class BenchProgress(Observer):
-    """A bar, the time left and the cells in flight; or a line now and then.
+    """A bar, the time left and the running cells; or a line now and then.
 
     Parameters
     ----------
     console : Console
     results : Results
-        Those of earlier runs tell how long cells take.
+        Earlier runs, from which times are estimated.
     jobs : int
         Cells at a time.
     """
@@ -55,7 +55,7 @@ class BenchProgress(Observer):
         self._waiting |= {cell.key: cell for cell in cells}
 
     def running(self, running: list[Running]) -> None:
-        """Show the state; in a file or a pipe, say it every half minute."""
+        """Show the state; in a file or a pipe, every half minute."""
         if self._console.is_terminal:
             lines = [
                 Text(f"  {one.cell}, {timedelta(seconds=int(one.seconds))}", "dim")
@@ -70,7 +70,7 @@ class BenchProgress(Observer):
             self._console.print(f"{self._counts()}; {self._time_left()}; now {now}")
 
     def ended(self, cell: Cell, record: dict[str, Any]) -> None:
-        """Count a cell, and say why where it did not end well."""
+        """Count a cell, and print why if it failed."""
         self._waiting.pop(cell.key, None)
         self._forecast.learn(cell, record)
         self._done += 1

@@ -118,7 +118,7 @@ def cluster(
 
 
 def _centred(Xs: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Take the means of their columns from the views; also return the means."""
+    """Subtract the means of the columns from the views; also return the means."""
     import numpy as np
     from scipy import sparse
 

@@ -133,7 +133,7 @@ def compare(
                 "views": names,
                 "n_clusters": compared.n_clusters,
                 "seed": seed,
-                "methods": [_told(record) for record in records],
+                "methods": [_entry(record) for record in records],
                 "notes": screen.notes,
                 "seconds": round(time.monotonic() - start, 1),
                 "files": sorted([*(file.name for file in folder.iterdir()), SUMMARY]),
@@ -170,7 +170,7 @@ def _compared(
 def _chosen(
     methods: tuple[str, ...], compared: Compared, screen: Screen
 ) -> tuple[str, ...]:
-    """Name the methods to run; complain of those that were named and cannot."""
+    """Methods to run; an error for those that were asked for and cannot run."""
     able, reasons = choose_methods(compared)
     for name in methods:
         if name in reasons:
@@ -181,8 +181,8 @@ def _chosen(
     return methods or tuple(able)
 
 
-def _told(record: dict[str, Any]) -> dict[str, Any]:
-    """Give what of a record goes into the summary."""
+def _entry(record: dict[str, Any]) -> dict[str, Any]:
+    """Pick the part of a record that goes into the summary."""
     cell = ("dataset", "ratio", "shuffle", "views", "rows", "measure")
     return {name: value for name, value in record.items() if name not in cell}
 
@@ -207,7 +207,7 @@ def _page(table: Table, screen: Screen) -> str:
 
 
 def _tell(table: Table, screen: Screen, output: Path, drawn: bool) -> None:
-    """Print the table, and where the page lies."""
+    """Print the table, and where the page is."""
     console = Console(markup=False)
     console.print(table_on_screen(table, console.width))
     for note in (*table.notes, *screen.notes):

@@ -1,4 +1,4 @@
-"""``unaligned datasets``: what there is to try things on, and where it lies."""
+"""``unaligned datasets``: datasets that can be loaded, and where they are."""
 
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,7 @@ def fetch_(names: tuple[str, ...], data_home: Path | None, quiet: bool) -> None:
 
 
 def _complain(action: Any, *arguments: Any, **options: Any) -> Any:
-    """Do something with files; what goes wrong is one sentence and no traceback."""
+    """Do something with files; errors become one sentence without traceback."""
     try:
         return action(*arguments, **options)
     except (OSError, ValueError) as error:
@@ -141,7 +141,7 @@ def _complain(action: Any, *arguments: Any, **options: Any) -> Any:
 
 
 def _path(dataset: Dataset, data_home: Path | None) -> Path | None:
-    """File of a dataset, None where there is none or it is not the right one."""
+    """File of a dataset; None if there is none or it is not the right one."""
     try:
         return find_file(dataset.name, data_home)
     except ValueError:

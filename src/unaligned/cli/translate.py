@@ -153,7 +153,7 @@ def _read(
     pairs: Path | None,
     match_ids: bool,
 ) -> "tuple[FileViews, tuple[Any, list[str]]]":
-    """Read both spaces, what is known of them, and the vectors to look up."""
+    """Read both spaces, known pairs, and the vectors to look up."""
     from unaligned.cli._inputs import complain_of_no_match, joined, read_pairs
     from unaligned.datasets import read_view, read_views
     from unaligned.matrices import as_matrix
@@ -170,7 +170,7 @@ def _read(
     complain_of_no_match(match_ids, data)
     if pairs is not None:
         data = data._replace(aligned=joined(data.aligned, read_pairs(pairs, data)))
-    # What cannot be used is told before the search, by the name of its file.
+    # Input that cannot be used is refused before the search, with the name of its file.
     for path, X in zip((one.path, other.path), data.Xs, strict=True):
         _check_dense(path, X)
     check_views(dict(zip(data.view_names, data.Xs, strict=True)))
@@ -211,7 +211,7 @@ def _in_order(view: "FileView", path: Path, data: "FileViews") -> Any:
 
 
 def _standing(spaces: "SpaceTranslator") -> dict[str, Any]:
-    """Say what the spaces have to do with each other."""
+    """Describe the result for the two spaces."""
     found = spaces.alignment_
     other = 1 - found.template
     told = {
@@ -233,7 +233,7 @@ def _write(
     n_neighbors: int,
     vectors: bool,
 ) -> dict[str, Any]:
-    """Write the nearest rows of every vector, and the vectors where asked for."""
+    """Write the nearest rows of every vector, and the vectors if asked for."""
     import numpy as np
 
     from unaligned.calibration import UNTYPICAL
@@ -255,7 +255,7 @@ def _write(
 
 
 def _tell(summary: dict[str, Any], output: Path) -> None:
-    """Say what was found, and where it lies."""
+    """Print the results, and where the files are."""
     one, other = summary["spaces"]
     if not summary["pairs"]:
         click.secho(f"{one} and {other} could not be aligned.", bold=True)

@@ -1,7 +1,7 @@
 """The attack: rows of two tables matched by their geometry alone, tested or not.
 
-It is the search of `unaligned.align` without its refusal. An attacker may be lucky
-where a test finds nothing, so an audit counts what was matched in any case.
+It is the search of `unaligned.align`, but matches that fail the test are counted, too,
+because an attacker may use them.
 """
 
 from typing import Any, NamedTuple
@@ -37,20 +37,20 @@ class Matches(NamedTuple):
 
 
 class Attack(NamedTuple):
-    """Two tables, ready to be matched."""
+    """Two tables, prepared for matching."""
 
     views: tuple[SearchView, SearchView]
     settings: Settings
 
     def search(self, rng: np.random.RandomState) -> tuple[Matches, float]:
-        """Match rows from nothing; also give the trust in the result."""
+        """Match rows without known pairs; also return the trust in the result."""
         cores = Cores()
         with cores.busy():
             found = search_pair(*self.views, self.settings, rng, cores)
             return self._matches(found.cross), found.trust
 
     def from_truth(self, pairs: Indices, rng: np.random.RandomState) -> Matches:
-        """Match rows from where the true pairs lead, and forget these."""
+        """Match rows with a start from the true pairs, which are not kept."""
         one, other = (view.whitened for view in self.views)
         start = one[pairs[:, 0]].T @ other[pairs[:, 1]] / len(pairs)
         cores = Cores()

@@ -40,13 +40,13 @@ def audit(
     Parameters
     ----------
     original : data frame, 2-D array, FileView or Prepared
-        What somebody may know of the same people or things, with names. Its columns
-        need not be those of the released table.
+        What an attacker may know of the same people or things. Its columns need not be
+        those of the released table.
     released : data frame, 2-D array, FileView or Prepared
-        The table that is, or will be, given away without names.
+        The table that is, or will be, released without names.
     key : str, default=None
-        Column of both tables that says which rows are the same. The attack does not see
-        it.
+        Column of both tables that says which rows are the same. The attack does not
+        use it.
     same_order : bool, default=False
         Whether row r of both tables is the same.
     effort : {"quick", "normal", "thorough"} or Settings, default="normal"
@@ -57,23 +57,22 @@ def audit(
     -------
     Audit
         ``share`` of rows that are found again, ``levels`` of confidence, ``columns``
-        that give rows away; ``print`` it for a warning in words.
+        by which rows are found; ``print`` it for a summary in words.
 
     Notes
     -----
-    The attack is the search of `unaligned.align`, and what it matches counts whether or
-    not its test would refuse it: an attacker may be lucky. A search whose result is not
-    trusted is repeated, three times in all, and the most trusted result counts. Where
-    the right rows are known, rows are also matched from where the right rows lead,
-    which is as lucky as one can be; the better of both counts. Rows are counted.
+    The attack is the search of `unaligned.align`. Its matches count even if the test
+    refuses them, because an attacker may use them. A search whose result is not trusted
+    is repeated, up to three searches in all, and the most trusted result counts. If the
+    right rows are known, a second attack starts from them, which is the best that a
+    search can do. The better attack counts, and its right matches are counted.
 
-    Where they are not known, the share is estimated by the mean confidence of the
-    matches, which is the share that is expected to be right. Where the search is
-    trusted, that is near the share that can be found. Where it is not, the estimate
-    says little.
+    If they are not known, the share is estimated by the mean confidence of the
+    matches. For a trusted search that is near the share that can be found. Otherwise do
+    not rely on the estimate.
 
-    A small share is no proof of safety: the attack sees linear relations only, and no
-    names, rare categories or outside knowledge.
+    A small share does not prove that a table is safe: the attack uses linear relations
+    only, and no names, rare categories or outside knowledge.
 
     Examples
     --------
@@ -146,9 +145,9 @@ def _best_search(attack: Attack, rng: np.random.RandomState) -> tuple[Matches, f
 def _shuffled(
     released: Any, pairs: Indices, rng: np.random.RandomState
 ) -> tuple[Any, Indices]:
-    """Put the released rows in another order: rows that look the same are no find.
+    """Put the released rows in a random order.
 
-    Which of them is taken goes by their order, and an attacker does not know that.
+    Of several equal rows the first is matched, and an attacker does not know the order.
     """
     order = rng.permutation(len(released))
     return released[order], np.column_stack(
@@ -157,7 +156,7 @@ def _shuffled(
 
 
 def _how(key: str | None, same_order: bool) -> str:
-    """How the right rows are known."""
+    """Say how the right rows are known."""
     if same_order:
         return "same order"
     return "unknown" if key is None else "key"
@@ -178,7 +177,7 @@ def _dense(table: Prepared) -> Any:
 def _true_pairs(
     tables: list[Prepared], key: str | None, same_order: bool
 ) -> Indices | None:
-    """Rows of both tables that are the same, in two columns; None: nobody knows."""
+    """Rows of both tables that are the same, in two columns; None if not known."""
     if same_order:
         sizes = [table.shape[0] for table in tables]
         if len(set(sizes)) > 1:
@@ -209,7 +208,7 @@ def _share_right(found: Matches, pairs: Indices) -> float:
 
 
 def _level(found: Matches, level: float, pairs: Indices | None) -> Level:
-    """Count matches from some confidence on, and those of them that are right."""
+    """Count matches with at least some confidence, and the right ones among them."""
     sure = (found.confidence >= level) & (found.partner >= 0)
     if pairs is None:
         return Level(level, int(sure.sum()), None)
@@ -223,7 +222,7 @@ def _giveaway(
     pairs: Indices | None,
     rng: np.random.RandomState,
 ) -> Giveaway:
-    """Look rows up column by column, by true pairs or by matches."""
+    """Find out which columns identify rows, by true pairs or by matches."""
     if pairs is None:
         pairs = found.pairs
         weights = found.confidence[pairs[:, 0]]
@@ -233,7 +232,7 @@ def _giveaway(
 
 
 def _risks(released: Prepared, told: Giveaway) -> list[ColumnRisk]:
-    """Name the columns, those first without which fewest rows are found."""
+    """List the columns; first those without which fewest rows are found."""
     names = released.feature_names or [f"column {i}" for i in range(released.shape[1])]
     figures = zip(names, told.explained.tolist(), told.without.tolist(), strict=True)
     return sorted(map(ColumnRisk._make, figures), key=lambda risk: risk.share_without)

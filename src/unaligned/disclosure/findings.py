@@ -1,4 +1,4 @@
-"""What an audit found, as plain data and in words."""
+"""Results of an audit, as plain data and in words."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -9,28 +9,28 @@ from unaligned.alignment_parts import TRUSTED
 
 __all__ = ["Audit", "ColumnRisk", "Level"]
 
-ODDS = 0.01  # that as many rows are found by chance: below, they were found
+ODDS = 0.01  # level of the test that more rows are found than by chance
 MOST_COLUMNS = 5  # that the summary names
 
 
 class Level(NamedTuple):
-    """Matches from some confidence on."""
+    """Matches with at least some confidence."""
 
     confidence: float
     n_rows: int
     """Rows that an attacker would name with that confidence."""
     n_right: float | None
-    """How many of them are right; None where it is not known."""
+    """How many of them are right; None if not known."""
 
 
 class ColumnRisk(NamedTuple):
-    """What a released column gives away."""
+    """What a released column reveals."""
 
     name: str
     explained: float
     """Share of its variance that follows from the original table."""
     share_without: float
-    """Share of rows found without it, by what a regression says of it."""
+    """Share of rows found without it, by a regression of the other columns."""
 
 
 @dataclass(frozen=True)
@@ -41,22 +41,22 @@ class Audit:
     """
 
     n_rows: int
-    """Released rows, of those that are in both tables where that is known."""
+    """Number of released rows; only those in both tables, if that is known."""
     truth: str
     """"key", "same order" or "unknown": how the right rows are known."""
     share: float
     """Share of released rows found again. An estimate where the truth is unknown."""
     by_search: float | None
-    """Share that a search from nothing finds; None where the truth is unknown."""
+    """Share that a search without known pairs finds; None if the truth is unknown."""
     trust: float
     """Trust of `unaligned.align` in the matches of that search."""
     levels: list[Level]
     """Matches by confidence, of the better of both attacks."""
     linked: float | None
     """Share found by an attacker who knows how the columns of both tables relate; None
-    where the truth is unknown."""
+    if the truth is unknown."""
     columns: list[ColumnRisk]
-    """Released columns, those first without which fewest rows are found."""
+    """Released columns; first those without which fewest rows are found."""
     share_with_all: float
     """Share of rows found with all columns, for comparison."""
     preparation: list[str] = field(default_factory=list)
@@ -69,11 +69,11 @@ class Audit:
 
     @property
     def above_chance(self) -> bool:
-        """Whether more rows are found than by a random matching, which finds one."""
+        """Whether more rows are found than by a random matching (about one)."""
         return bool(poisson.sf(self.n_found - 1, 1) < ODDS)
 
     def sentences(self) -> list[str]:
-        """Say what was found, the warning first.
+        """Summarise the results in sentences, the warning first.
 
         Returns
         -------
@@ -126,17 +126,17 @@ class Audit:
                 "An attacker who knows how the columns of both tables relate finds "
                 f"{self.linked:.0%}."
             )
-        telling = [
+        worst = [
             f"{column.name} ({column.share_without:.0%} without it)"
             for column in self.columns[:MOST_COLUMNS]
             if column.share_without < self.share_with_all
         ]
-        if telling:
-            said.append(f"What gives rows away most: {', '.join(telling)}.")
+        if worst:
+            said.append(f"What gives rows away most: {', '.join(worst)}.")
         return said
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything in numbers, words and lists of them.
+        """Return all results as numbers, text, and lists of them.
 
         Returns
         -------

@@ -1,11 +1,11 @@
-"""The columns that give rows away.
+"""Which columns identify rows.
 
-Suppose that an attacker knows how the columns of both tables relate, from other rows:
-ridge regression says what each released row should hold, with its own pair left out,
-and the row whose numbers are nearest, each column over its error, is taken for it. How
-many rows are found so, and how many without a column?
+Suppose that an attacker knows from other rows how the columns of both tables relate.
+Ridge regression predicts each released row from the original one, with its own pair
+left out. The released row nearest to the prediction is taken, with every column divided
+by its error. How many rows are found in this way, and how many without a column?
 
-Where the right rows are not known, matches stand for them, each by its confidence.
+If the right rows are not known, matches are used instead, weighted by confidence.
 """
 
 from typing import Any, NamedTuple
@@ -20,28 +20,28 @@ __all__ = ["Giveaway", "find_giveaway"]
 
 Array = NDArray[Any]
 
-N_ROWS = 2000  # that are looked up among each other. Cost
+N_ROWS = 2000  # that are compared with each other. Cost
 N_BLOCK = 500  # of them at a time
 TINY = 1e-9
 
 
 class Giveaway(NamedTuple):
-    """What each released column tells of rows."""
+    """How far each released column identifies rows."""
 
     linked: float
-    """Share of rows that are found, each by itself."""
+    """Share of rows that are found with all columns."""
     explained: Array
     """Share of variance of every released column that the original explains."""
     without: Array
     """Share of rows found without the column."""
     n_rows: int
-    """Rows that were looked up among each other."""
+    """Number of rows that were compared."""
 
 
 def find_giveaway(
     original: Array, released: Array, weights: Array, rng: np.random.RandomState
 ) -> Giveaway:
-    """Look rows up by what a regression says of them, with each column and without.
+    """Find rows by a regression, with all columns and without each of them.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def find_giveaway(
     hits, without = 0, np.zeros(Y.shape[1])
     for start in range(0, len(Y), N_BLOCK):
         own = np.arange(start, min(start + N_BLOCK, len(Y)))
-        # Squared distances, up to what is the same for all rows of a line.
+        # Squared distances, up to a constant for each row of the table.
         far = np.sum(there**2, axis=1) - 2 * expected[own] @ there.T
         hits += np.sum(far.argmin(axis=1) == own)
         for column in range(Y.shape[1]):

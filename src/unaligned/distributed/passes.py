@@ -18,7 +18,7 @@ from unaligned.distributed.blocks import blocks_of
 from unaligned.kernels.blocks import row_blocks, row_parts
 from unaligned.kernels.residual import sum_of_squares
 from unaligned.matrices import largest_of
-from unaligned.pavuc.iteration import Sweep, parts_of, sum_moments, sweep
+from unaligned.pavuc.sweep import Sweep, parts_of, sum_moments, sweep
 from unaligned.pavuc.updates import Array, row_variances
 
 __all__ = [

@@ -15,7 +15,8 @@ import numpy as np
 from unaligned.distributed.blocks import Block, complain_of_numbers
 from unaligned.distributed.matching import Budget, match_within
 from unaligned.distributed.passes import stream, survey_block, sweep_block
-from unaligned.pavuc import iteration as in_memory
+from unaligned.pavuc import problem as in_memory
+from unaligned.pavuc.iteration import beside_template
 from unaligned.pavuc.updates import (
     Array,
     Indices,
@@ -61,7 +62,7 @@ def begin(problem: Problem, anchors: Array, graph: Array) -> tuple[Problem, Stat
     import dask
 
     v, n = len(problem.views), len(graph)
-    permutations = in_memory.beside_template(problem, [np.arange(n)] * v, 0)
+    permutations = beside_template(problem, [np.arange(n)] * v, 0)
     graphs = [graph[inverse(p)] for p in permutations]
     blocks = [block for view in problem.views for block in view]
     task = dask.delayed(survey_block, pure=False)
@@ -104,10 +105,10 @@ def solve(
 
 
 def iterate(problem: Problem, state: State) -> None:
-    """Lines 3 to 8 of Algorithm 1, as `in_memory.one_iteration` has them."""
+    """Lines 3 to 8 of Algorithm 1, as `unaligned.pavuc.iteration` has them."""
     draft = replace(state, template=int(np.argmax(state.weights)))
     if draft.template != state.template:
-        draft.permutations = in_memory.beside_template(
+        draft.permutations = beside_template(
             problem, state.permutations, draft.template
         )
     strengths = state.weights**problem.alpha

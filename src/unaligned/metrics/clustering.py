@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
+from scipy.stats import entropy
 from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from unaligned.base import cluster_rows
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import check_views
 
 __all__ = [
@@ -204,17 +205,12 @@ def _scores(table: Table) -> dict[str, float]:
     pairs = n * (n - 1)
     by_chance = of_class * of_cluster / pairs if pairs else 0.0
     most = (of_class + of_cluster) / 2
-    entropy = (_entropy(classes) + _entropy(clusters)) / 2
+    mean_entropy = float(entropy(classes) + entropy(clusters)) / 2
     shared = float(mutual_info_score(None, None, contingency=table))
     return {
         "acc": float(table[linear_sum_assignment(-table)].sum() / n),
-        "nmi": shared / entropy if entropy > 0 else 1.0,
+        "nmi": shared / mean_entropy if mean_entropy > 0 else 1.0,
         "f": 2 * both / (of_class + of_cluster) if of_class + of_cluster else 1.0,
         "ari": (both - by_chance) / (most - by_chance) if most != by_chance else 1.0,
         "purity": float(table.max(axis=0).sum() / n),
     }
-
-
-def _entropy(counts: NDArray[Any]) -> float:
-    share = counts[counts > 0] / counts.sum()
-    return float(-(share * np.log(share)).sum())

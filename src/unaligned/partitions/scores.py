@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
+from scipy.special import log_softmax
 
 from unaligned.partitions.features import ViewFeatures
 
@@ -92,9 +93,7 @@ class Discriminant(NamedTuple):
     def log_probabilities(self, points: Array) -> Array:
         """Log probability of every class, for every row."""
         scores = points @ self.slopes + self.intercepts
-        scores -= scores.max(axis=1, keepdims=True)
-        result: Array = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-        return result
+        return np.asarray(log_softmax(scores, axis=1))
 
 
 def fit_discriminant(points: Array, labels: Labels, n_clusters: int) -> Discriminant:

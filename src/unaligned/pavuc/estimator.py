@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,15 +11,14 @@ from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from unaligned.alignment import Alignment
-from unaligned.base import Iterate, NewRowsMixin, ViewClusterer, cluster_rows
+from unaligned.base import Iterate, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT
 from unaligned.kernels.devices import Cores, Torch, on_host
-from unaligned.kernels.kmeans import cluster_on_device
 from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.known_pairs import KnownPairs
+from unaligned.new_rows import NewRowsMixin
 from unaligned.parameters import (
     COMMON,
     INT_OR_AUTO,
@@ -26,11 +26,13 @@ from unaligned.parameters import (
     NON_NEGATIVE,
     POSITIVE_INT,
 )
-from unaligned.pavuc.iteration import Problem, State, carry, init_state, pose
+from unaligned.partitions.kmeans import cluster_rows
+from unaligned.pavuc.iteration import init_state
+from unaligned.pavuc.outcome import cluster_there, describe
+from unaligned.pavuc.problem import Problem, State, carry, pose
 from unaligned.pavuc.shapes import FITTED, STATE
 from unaligned.pavuc.solver import solve
-from unaligned.pavuc.updates import fuse_graphs, inverse, match_confidence
-from unaligned.untested import untested_alignment
+from unaligned.pavuc.start import check_start
 from unaligned.views import Views
 
 __all__ = ["PAVuC"]
@@ -266,8 +268,11 @@ class PAVuC(NewRowsMixin, ViewClusterer):
     def _plain_state(self, state: State) -> dict[str, Any]:
         return carry(state, on_host)._asdict()
 
+    def _device(self) -> Cores:
+        return Torch() if self.device == "cuda" else Cores()
+
     def _pose(self, views: Views, pairs: KnownPairs) -> Problem:
-        device = Torch() if self.device == "cuda" else Cores()
+        device = self._device()
         with device.busy():
             return pose(
                 views.arrays,
@@ -299,76 +304,24 @@ class PAVuC(NewRowsMixin, ViewClusterer):
             anchors = rng.uniform(size=(self.latent_dim or self.n_clusters_, m))
             graph = rng.uniform(size=(m, n))
         else:
-            anchors, graph = self._check_init(n)
+            anchors, graph = check_start(self.init, n, self.n_anchors, self.latent_dim)
         return anchors.T.astype(dtype), np.ascontiguousarray(graph.T, dtype=dtype)
-
-    def _check_init(self, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        if len(self.init) != 2:
-            raise ValueError(
-                f"init has {len(self.init)} parts. Give two arrays (A, G): anchors "
-                "(latent_dim × n_anchors) and a graph (n_anchors × n_samples)."
-            )
-        anchors, graph = (np.asarray(part, dtype=np.float64) for part in self.init)
-        fits = (
-            anchors.ndim == 2
-            and self.latent_dim in (None, anchors.shape[0])
-            and self.n_anchors in (None, anchors.shape[1])
-            and graph.shape == (anchors.shape[1], n)
-        )
-        if not fits:
-            raise ValueError(
-                f"init=(A, G) has shapes {anchors.shape} and {graph.shape}. With "
-                f"latent_dim={self.latent_dim}, n_anchors={self.n_anchors} and {n} "
-                "rows, A must be latent_dim × n_anchors and G n_anchors × n_samples."
-            )
-        if not (np.isfinite(anchors).all() and np.isfinite(graph).all()):
-            raise ValueError("init=(A, G) holds NaN or infinity.")
-        return anchors, graph
 
     def _describe(
         self, state: State, views: Views, pairs: KnownPairs, seed: int
     ) -> dict[str, Any]:
-        graphs = [on_host(graph) for graph in state.graphs]
-        permutations = [on_host(rows) for rows in state.permutations]
-        embedding = embed_graph(fuse_graphs(graphs, permutations), self.n_clusters_)
-        points = unit_rows(embedding.vectors)
-        embedding = embedding._replace(vectors=points[:0])  # only its map is needed
-        labels, centers = self._cluster(points, seed)
-        view_labels = [labels[inverse(rows)] for rows in permutations]
-        return {
-            "labels_": view_labels[0],
-            "view_labels_": view_labels,
-            "template_": state.template,
-            "alignment_": _alignment(
-                state.template, graphs, permutations, views, pairs
-            ),
-            "view_weights_": state.weights,
-            "anchors_": on_host(state.anchors),
-            "projections_": [on_host(Q) for Q in state.projections],
-            "anchor_graphs_": graphs,
-            "embedding_": points,
-            "cluster_centers_": centers,
-            "_embedding": embedding,
-            "_single_view_labels": None,
-            "_seed": seed,
-        }
+        cluster = partial(self._cluster, seed=seed)
+        found = describe(state, views, pairs, self.n_clusters_, cluster)
+        return found | {"_single_view_labels": None, "_seed": seed}
 
     def _cluster(
         self, points: NDArray[Any], seed: int
     ) -> tuple[NDArray[np.intp], NDArray[Any]]:
         """k-means as the paper runs it; return labels and centres."""
-        if self.device != "cuda":
-            return cluster_rows(points, self.n_clusters_, n_init=self.n_init, seed=seed)
-        device = Torch()
-        with device.busy():
-            labels, centers = cluster_on_device(
-                device.put(points),
-                self.n_clusters_,
-                n_init=self.n_init,
-                max_iter=200,
-                seed=seed,
-            )
-            return on_host(labels), on_host(centers)
+        k, n_init = self.n_clusters_, self.n_init
+        if self.device == "cuda":
+            return cluster_there(self._device(), points, k, n_init, seed)
+        return cluster_rows(points, k, n_init=n_init, seed=seed)
 
     def _predict_rows(self, X: Any, view: int) -> NDArray[np.intp]:
         # A new row has no partner: its graph row is Eq. 14 without the pull of one.
@@ -387,19 +340,3 @@ class PAVuC(NewRowsMixin, ViewClusterer):
                 for embedding in embeddings
             ]
         return self._single_view_labels
-
-
-def _alignment(
-    template: int,
-    graphs: list[NDArray[Any]],
-    permutations: list[NDArray[np.intp]],
-    views: Views,
-    pairs: KnownPairs,
-) -> Alignment:
-    """Alignment of a state."""
-    known = [pairs.partnered(i, template) for i in range(len(views))]
-    confidence = [
-        match_confidence(graph, graphs[template], permutation, rows)
-        for graph, permutation, rows in zip(graphs, permutations, known, strict=True)
-    ]
-    return untested_alignment(template, permutations, confidence, views, pairs)

@@ -1,170 +1,31 @@
-"""The problem, its state, and one iteration of Algorithm 1.
+"""The start, and one iteration of Algorithm 1."""
 
-An iteration reads each view once. Row blocks that fit the cache go through projection,
-graph update, residual and weight while they are there, and leave behind only their
-share of the moments ``X_i Λ_i G_iᵀ`` that the next iteration starts from.
-"""
-
-import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial, reduce
-from typing import Any, NamedTuple
+from functools import partial
 
 import numpy as np
 from array_api_compat import array_namespace
 from array_api_compat import device as device_of
 
-from unaligned.kernels.blocks import row_blocks, row_parts
-from unaligned.kernels.devices import Cores, HostRows, Steps, on_host
+from unaligned.kernels.devices import Steps, on_host
 from unaligned.kernels.matching import honour
-from unaligned.kernels.residual import sum_of_squares
-from unaligned.kernels.simplex import project_simplex
-from unaligned.known_pairs import KnownPairs
+from unaligned.pavuc.problem import Problem, State
+from unaligned.pavuc.sweep import Sweep, sum_moments_side_by_side, sweep_side_by_side
 from unaligned.pavuc.updates import (
     Array,
     Indices,
-    blend,
-    choosing_order,
     inverse,
     match_rows,
     objective,
     reweight_rows,
-    row_residuals,
     update_anchors,
     update_projections,
     update_view_weights,
     view_errors,
-    view_moments,
 )
 
 # A matching of 200,000 rows takes a GPU 100 ms and has 400 launches, of some ten
 # microseconds each: with more rows, a recording would hold memory for little.
 MOST_ROWS_TO_RECORD = 2**17
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What does not change during a fit."""
-
-    views: list[Any]
-    pairs: KnownPairs
-    mu: float
-    alpha: float
-    matching: str
-    align: bool
-
-    orders: list[Indices]
-    """Eq. 22 for every view; empty where nothing is aligned."""
-    floors: list[float]
-    """Smallest residual of every view that is told from zero."""
-    device: Cores
-    """Where the views are, and all that is computed from them."""
-    _known: dict[tuple[int, int], Any] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-
-    def known(self, view: int, template: int) -> tuple[Indices, Indices]:
-        """Rows of a view and of the template known to be pairs, on the device."""
-        if (view, template) not in self._known:
-            rows = self.pairs.between(view, template)
-            self._known[view, template] = tuple(map(self.device.put, rows))
-        found: tuple[Indices, Indices] = self._known[view, template]
-        return found
-
-    @property
-    def stays_on_device(self) -> bool:
-        """Whether an iteration needs the host for nothing but φ and the template."""
-        return not any(isinstance(X, HostRows) for X in self.views) and (
-            self.matching == "greedy" or not self.align
-        )
-
-    @property
-    def pull(self) -> float:
-        """μ, or 0 where the alignment term is taken out (the ablation NPA-VuC)."""
-        return self.mu if self.align else 0.0
-
-
-class State(NamedTuple):
-    """What an iteration changes. Arrays of rows and of features are on the device."""
-
-    anchors: Array
-    projections: list[Array]
-    graphs: list[Array]
-    residuals: list[Array]
-    moments: list[Array]
-    weights: Array
-    template: int
-    permutations: list[Indices]
-    objective: float
-
-
-def carry(state: State, to: Callable[[Array], Array]) -> State:
-    """Give the same state with its arrays elsewhere: on the host, or on a device."""
-    lists: dict[str, Any] = {
-        name: [to(array) for array in value]
-        for name, value in state._asdict().items()
-        if isinstance(value, list)
-    }
-    return state._replace(anchors=to(state.anchors), **lists)
-
-
-class Sweep(NamedTuple):
-    """What one pass over a view, or over a part of its rows, needs to know."""
-
-    X: Any
-    projection: Array
-    anchors: Array
-    fidelity: Array
-    partners: Array | None
-    mu: float
-    n_partners: int
-    floor: float
-    previous: Array | None = None
-
-    def of(self, rows: slice) -> "Sweep":
-        """Return the same for some of the rows."""
-        return self._replace(
-            X=cut(self.X, rows),
-            fidelity=self.fidelity[rows],
-            partners=None if self.partners is None else self.partners[rows],
-            previous=None if self.previous is None else self.previous[rows],
-        )
-
-
-def pose(
-    views: list[Any],
-    pairs: KnownPairs,
-    *,
-    mu: float,
-    alpha: float,
-    matching: str,
-    align: bool,
-    device: Cores,
-) -> Problem:
-    """Pose the problem for checked views, and take them to the device."""
-    there = [device.put_view(X) for X in views]
-    return Problem(
-        views=there,
-        pairs=pairs,
-        mu=mu,
-        alpha=alpha,
-        matching=matching,
-        align=align,
-        orders=[choosing_order(X, device.map) for X in there if align],
-        floors=device.each(residual_floor, there, [X.dtype for X in views]),
-        device=device,
-    )
-
-
-def residual_floor(X: Any, dtype: np.dtype[Any]) -> float:
-    """Smallest residual told from zero: rounding at the scale of the view's rows.
-
-    ``dtype`` is that of the view on the host.
-    """
-    squares = sum(sum_of_squares(X[rows]) for rows in row_blocks(X))
-    scale = float(np.sqrt(squares / X.shape[0])) or 1.0
-    return float(np.finfo(dtype).eps) * scale
 
 
 def init_state(problem: Problem, anchors: Array, graph: Array) -> State:
@@ -189,28 +50,6 @@ def init_state(problem: Problem, anchors: Array, graph: Array) -> State:
         permutations=permutations,
         objective=np.inf,
     )
-
-
-def sum_moments_side_by_side(
-    device: Cores, views: list[Any], graphs: list[Array]
-) -> list[Array]:
-    """`sum_moments` of several views, each in parts of its rows."""
-
-    def of_part(i: int, rows: slice) -> Array:
-        return sum_moments(cut(views[i], rows), graphs[i][rows])
-
-    parts = [parts_of(X, graphs[0].shape[1]) for X in views]
-    shares = side_by_side(device, parts, of_part)
-    return [reduce(operator.add, of_view) for of_view in shares]
-
-
-def sum_moments(X: Any, graph: Array) -> Array:
-    """`view_moments` where all rows weigh the same, block by block."""
-    xp, shape = array_namespace(graph), (X.shape[1], graph.shape[1])
-    moments: Array = xp.zeros(shape, dtype=xp.float64, device=device_of(graph))
-    for rows in row_blocks(X):
-        moments += X[rows].T @ graph[rows]
-    return moments
 
 
 def one_iteration(problem: Problem, state: State) -> State:
@@ -275,91 +114,6 @@ def move_all(problem: Problem, state: State, strengths: Array) -> tuple[State, A
         objective=objective(strengths, errors, graphs, permutations, template, mu),
     )
     return following, errors
-
-
-def parts_of(X: Any, n_anchors: int) -> list[slice]:
-    """Row slices of a view, each of which leaves its share of the moments behind."""
-    return row_parts(X, n_sums=X.shape[1] * n_anchors)
-
-
-def cut(X: Any, rows: slice) -> Any:
-    """Rows of a view; the view itself, which may be no array, where they are all."""
-    return X if rows == slice(0, X.shape[0]) else X[rows]
-
-
-def side_by_side(
-    device: Cores, parts: list[list[slice]], function: Callable[[int, slice], Any]
-) -> list[list[Any]]:
-    """Results of a function of a view's number and rows, for all parts of all views."""
-    jobs = [(i, rows) for i, of_view in enumerate(parts) for rows in of_view]
-    found = iter(device.each(lambda job: function(*job), jobs))
-    return [[next(found) for _ in of_view] for of_view in parts]
-
-
-def sweep_side_by_side(
-    device: Cores, sweeps: list[Sweep]
-) -> tuple[list[Array], list[Array], list[Array]]:
-    """Graphs, residuals and moments of several views, each in parts of its rows."""
-    parts = [parts_of(s.X, len(s.anchors)) for s in sweeps]
-    found = side_by_side(device, parts, lambda i, rows: sweep(*sweeps[i].of(rows)))
-    graphs: list[Array] = []
-    residuals: list[Array] = []
-    moments: list[Array] = []
-    for of_view in found:
-        graph, lengths, shares = zip(*of_view, strict=True)
-        graphs.append(join(graph))
-        residuals.append(join(lengths))
-        moments.append(reduce(operator.add, shares))
-    return graphs, residuals, moments
-
-
-def sweep(
-    X: Any,
-    projection: Array,
-    anchors: Array,
-    fidelity: Array,
-    partners: Array | None,
-    mu: float,
-    n_partners: int,
-    floor: float,
-    previous: Array | None = None,
-) -> tuple[Array, Array, Array]:
-    """One pass over a view: new graph, residuals and moments.
-
-    The paper's graph step supposes AᵀA = I. With ``previous``, the graph before, it
-    holds for any AᵀA ⪯ I: the curvature that is missing is majorised there.
-    """
-    xp, dtype = array_namespace(anchors), X.dtype
-    projection, anchors = xp.astype(projection, dtype), xp.astype(anchors, dtype)
-    graphs, residuals = [], []
-    moments: Any = None
-    for rows in row_blocks(X):
-        block = X[rows]
-        latent = block @ projection
-        if previous is None:
-            target = latent @ anchors.T
-        else:
-            gap = latent - previous[rows] @ anchors
-            target = previous[rows] + gap @ anchors.T
-        if partners is not None:
-            gamma = xp.astype(fidelity[rows], dtype)
-            target = blend(target, gamma, partners[rows], mu, n_partners)
-        graph = project_simplex(target)
-        lengths = row_residuals(latent, graph, anchors)
-        share = view_moments(block, reweight_rows(lengths, floor), graph)
-        if moments is None:  # in float64, for they add up over all rows
-            moments = xp.astype(share, xp.float64)
-        else:
-            moments += share
-        graphs.append(graph)
-        residuals.append(lengths)
-    return join(graphs), join(residuals), moments
-
-
-def join(parts: Sequence[Array]) -> Array:
-    """Rows of all parts, one part after the other."""
-    joined: Array = array_namespace(parts[0]).concat(parts) if parts[1:] else parts[0]
-    return joined
 
 
 def partner_rows(

@@ -31,15 +31,13 @@ from unaligned.kernels.blocks import row_blocks
 from unaligned.kernels.devices import on_host
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.pavuc.iteration import (
-    Problem,
-    State,
-    Sweep,
     beside_template,
     one_iteration,
     partner_rows,
-    sweep_side_by_side,
     update_permutations,
 )
+from unaligned.pavuc.problem import Problem, State
+from unaligned.pavuc.sweep import Sweep, sweep_side_by_side
 from unaligned.pavuc.updates import (
     Array,
     Indices,

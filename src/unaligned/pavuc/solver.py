@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from itertools import count
 
-from unaligned.pavuc.iteration import Problem, State, one_iteration
+from unaligned.pavuc.iteration import one_iteration
+from unaligned.pavuc.problem import Problem, State
 from unaligned.pavuc.safeguard import guarded_iteration
 
 

@@ -1,8 +1,8 @@
 """The pictures of the report, drawn with matplotlib.
 
 Displays follow scikit-learn: ``from_estimator`` computes and draws, ``plot`` draws
-again, and ``ax_`` and ``figure_`` hold what was drawn on. They need matplotlib, which
-is imported when something is drawn.
+again, and ``ax_`` and ``figure_`` hold the axes and the figure. They need matplotlib,
+which is imported when something is drawn.
 """
 
 from unaligned.plotting.evidence import ClusterEvidenceDisplay

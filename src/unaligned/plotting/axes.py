@@ -1,4 +1,4 @@
-"""What all displays and plots need: matplotlib, and axes to draw on."""
+"""Shared by all displays and plots: matplotlib, and axes to draw on."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ __all__ = ["get_axes", "get_pyplot"]
 
 
 def get_pyplot() -> Any:
-    """Give ``matplotlib.pyplot``."""
+    """Import and return ``matplotlib.pyplot``."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -17,6 +17,6 @@ def get_pyplot() -> Any:
 
 
 def get_axes(ax: Any) -> Any:
-    """Give the axes to draw on; None: those of a new figure."""
+    """Return the axes to draw on; for None, those of a new figure."""
     plt = get_pyplot()
     return plt.subplots(layout="constrained")[1] if ax is None else ax

@@ -1,4 +1,4 @@
-"""Displays of how a fit went."""
+"""Displays of a fit: its objective and its view weights."""
 
 from typing import Any
 

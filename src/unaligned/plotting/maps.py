@@ -1,4 +1,4 @@
-"""Displays of the rows: maps of views, and matches between two of them."""
+"""Displays of rows: maps of views, and matches between two views."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ Array = NDArray[Any]
 
 
 class EmbeddingDisplay:
-    """Map of one view: rows that are alike lie near each other.
+    """Map of one view, on which similar rows are near each other.
 
     Parameters
     ----------
     coordinates : ndarray of shape (n, 2)
     values : ndarray of shape (n,)
-        What rows are coloured by: whole numbers are categories, others a scale.
+        Values that give the colours: whole numbers are categories, others a scale.
     view_name : str
     values_name : str, default="cluster"
 
@@ -70,7 +70,7 @@ class EmbeddingDisplay:
             The views it was fitted on. None: the map is made from what the estimator
             kept of the view, see `unaligned.report.write_report`.
         color : {"cluster", "confidence"} or array of shape (n,), default="cluster"
-            What rows are coloured by. Rows without partner have confidence NaN.
+            Values that give the colours. Rows without partner have confidence NaN.
         ax : matplotlib Axes, default=None
         **kwargs
             For `matplotlib.axes.Axes.scatter`.
@@ -145,7 +145,7 @@ class AlignmentDisplay:
         Matched rows of the template and of the other view.
     view_names : pair of str
     trust : float
-        Trust of the other view; NaN where nothing was tested.
+        Trust of the other view; NaN if nothing was tested.
     verdict : str, default="objects"
         What corresponds, as in `unaligned.Alignment`.
 
@@ -191,11 +191,12 @@ class AlignmentDisplay:
         ----------
         estimator : fitted estimator, or Alignment with ``Xs``
         view : int or str, default=None
-            The view, by index or by name. None: the most trusted, or best known.
+            The view, by index or by name. None: the one with the largest trust, or
+            with the most known pairs.
         Xs : views, default=None
             As in `EmbeddingDisplay.from_estimator`.
         n_lines : int, default=150
-            How many matches are drawn as lines, chosen by a fixed seed.
+            Number of matches that are drawn as lines, chosen by a fixed seed.
         ax : matplotlib Axes, default=None
         **kwargs
             For the lines: `matplotlib.collections.LineCollection`.
@@ -251,7 +252,7 @@ class AlignmentDisplay:
         self.figure_ = self.ax_.figure
         from matplotlib.collections import LineCollection
 
-        gap = np.array([2.4, 0])  # maps lie within circles of radius one
+        gap = np.array([2.4, 0])  # maps are circles of radius one
         maps = [self.coordinates[0], self.coordinates[1] + gap]
         colors: list[Any] = ["0.5", "0.5"]
         if self.labels is not None:
@@ -280,12 +281,12 @@ class AlignmentDisplay:
 
 
 def category_colors(values: Array) -> list[str]:
-    """Colours of matplotlib's cycle, the same for the same category everywhere."""
+    """Colours of matplotlib's cycle, the same for a category in all plots."""
     return [f"C{int(value) % 10}" for value in values]
 
 
 def row_confidence(alignment: Alignment, view: int, n_rows: int) -> Array:
-    """Confidence of the match of every row of a view, NaN where it has none."""
+    """Confidence of the match of every row of a view; NaN for rows without a match."""
     confidence = np.full(n_rows, np.nan)
     rows = alignment.permutations[view]
     confidence[rows[rows >= 0]] = alignment.confidence[view][rows >= 0]

@@ -1,4 +1,4 @@
-"""From a table as people have it to a view: a matrix of numbers, and what was done."""
+"""From any table to a view: a matrix of numbers, and notes on what was done."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ _HOMES = {"ColumnNote": "notes", "Prepared": "notes", "prepare": "steps"}
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when first asked for: the commands read the options without scikit-learn.
+    # Imported on first use: the commands read the options without scikit-learn.
     if name in _HOMES:
         return getattr(import_module(f"unaligned.preparation.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'unaligned.preparation' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""A view in the making: its columns so far, and what became of those of the table."""
+"""A view that is being made: its columns so far, and notes on those of the table."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 class Draft:
-    """Numbers of a table on their way to a view.
+    """Numbers of a table that becomes a view.
 
     Attributes
     ----------
@@ -26,15 +26,15 @@ class Draft:
     names : list of str
         Their names, or their positions in the table.
     n_missing : ndarray
-        Values that each of them misses.
+        Number of missing values of each.
     counts : bool
         Whether they are counts.
     depth : float or None
         Sum that rows of counts were scaled to.
     index : LatentIndex or None
-        What made components of peaks.
+        What the components of peaks were computed with.
     scales : dict
-        Columns by name of which logarithms were taken, see `Recipe`.
+        Columns of which logarithms were taken, by name; see `Recipe`.
     remarks : list of str
         What was done to the table as a whole.
     """
@@ -67,12 +67,12 @@ class Draft:
 
     @property
     def row_ids(self) -> list[str] | None:
-        """What the table calls its rows."""
+        """Names of the rows in the table."""
         return self._table.row_ids
 
     @property
     def n_used(self) -> int:
-        """Columns of the table that are used, in one form or another."""
+        """Number of columns of the table that are used, in any form."""
         made_of = sum(note.action != "dropped" for note in self._others)
         return len(self._source) + made_of
 
@@ -87,7 +87,7 @@ class Draft:
             self._dropped.setdefault(i, why)
 
     def compress(self) -> None:
-        """Take dropped columns out of the numbers."""
+        """Remove dropped columns from the numbers."""
         kept = np.array([i not in self._dropped for i in self._source], dtype=bool)
         if not kept.all():
             self.X, self._source = self.X[:, kept], self._source[kept]
@@ -105,7 +105,7 @@ class Draft:
     def add(
         self, name: str, columns: dict[str, Array], why: str, levels: list[str] | None
     ) -> None:
-        """Use columns that were made of one of text, with its categories, or dates."""
+        """Add columns that were made from a column of text or dates."""
         self._made[name] = levels
         made = np.column_stack([*columns.values()]).astype(self.X.dtype)
         missing = np.isnan(made).sum(axis=0)

@@ -1,4 +1,4 @@
-"""Missing values of a view: named, and filled in from the rest of their rows."""
+"""Missing values of a view: counted, and estimated from the rest of their rows."""
 
 import warnings
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["fill_in"]
 
 
 def fill_in(draft: Draft, impute: str) -> None:
-    """Fill in what is missing, and say how much that is and where."""
+    """Fill in missing values, and note how many there are and where."""
     X = draft.X
     values = X.data if sparse.issparse(X) else X
     n_missing = int(np.isnan(values).sum())

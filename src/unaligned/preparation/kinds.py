@@ -1,6 +1,6 @@
 """What the columns of a table hold: ids, counts, skewed amounts, dates, categories.
 
-Every rule looks at one table only, never at another one or at classes.
+Every rule uses one table only, never another table or classes.
 """
 
 import re
@@ -30,7 +30,7 @@ Array = NDArray[Any]
 
 NARROW = 20  # columns; the depth of a row means nothing in narrower tables
 HIGHLY_SKEWED = 1.0  # Bulmer (1979), Principles of Statistics: "highly skewed"
-ENOUGH_ROWS = 30  # fewer numbers hardly tell how they are spread
+ENOUGH_ROWS = 30  # fewer numbers are too few to test how they are spread
 ODDS = 0.01  # level of the test that integers are spread evenly, as numbered ids are
 ORDERS = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")  # of days, months and years
 
@@ -51,7 +51,7 @@ def names_an_id(name: str) -> bool:
 
 
 def are_whole(X: Any) -> bool:
-    """Whether all numbers that are there are whole."""
+    """Whether all numbers are whole; missing values are ignored."""
     values = X.data if sparse.issparse(X) else X
     return all(
         bool(np.all((part % 1 == 0) | np.isnan(part)))
@@ -67,7 +67,7 @@ def is_counter(column: Array) -> bool:
 def is_spread_evenly(column: Array) -> bool:
     """Whether whole numbers are all different and as even as numbered ids.
 
-    Amounts that happen to be all different cluster around some value.
+    Amounts that are all different by chance cluster around some value.
 
     Examples
     --------
@@ -87,8 +87,8 @@ def is_spread_evenly(column: Array) -> bool:
 def are_counts(X: Any) -> bool:
     """Whether a matrix holds counts of many things, such as molecules or words.
 
-    Its numbers are whole and not negative, most columns hold a zero, and they have no
-    common maximum, as grey values and answers on a scale have.
+    Its numbers are whole and not negative, most columns hold a zero, and most columns
+    do not share a maximum, as grey values and answers on a scale do.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def are_counts(X: Any) -> bool:
 
 
 def skewness(X: Array) -> Array:
-    """Third standardised moment of every column, over what is there of it."""
+    """Third standardised moment of every column; missing values are ignored."""
     centred = X - np.nanmean(X, axis=0)
     variance = np.nanmean(centred**2, axis=0)
     third = np.nanmean(centred**3, axis=0)
@@ -122,7 +122,7 @@ def skewness(X: Array) -> Array:
 
 
 def categories_of(texts: Array) -> list[str] | None:
-    """Categories of a column of text; None where they are too many to be any.
+    """Categories of a column of text; None if there are too many different values.
 
     There are at most as many as the root of the number of rows, so that on average a
     category has as many rows as there are categories.
@@ -138,10 +138,10 @@ def categories_of(texts: Array) -> list[str] | None:
 
 
 def as_days(values: Array) -> Array | None:
-    """Dates as days since 1970, NaN where missing; None where they are no dates.
+    """Dates as days since 1970, NaN if missing; None if they are no dates.
 
-    ISO dates and times; or days, months and years in an order that only one reading
-    fits: where 03/04/2020 could be March or April in every line, None.
+    ISO dates and times, or days, months and years in one of three orders. None if more
+    than one order fits all values, as with 03/04/2020 in every line.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def _date(text: str, order: str | None) -> float:
 
 
 def text_of(value: Any) -> str:
-    """Text of a cell; empty where it is missing."""
+    """Text of a cell; empty if it is missing."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     return "" if (text := str(value).strip()) in ("<NA>", "NaT", "nan") else text

@@ -1,4 +1,4 @@
-"""What became of the columns of a table, in words and for programs."""
+"""Notes on the columns of a table, as text and as data."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ MOST_NAMES = 5  # columns that a line names
 
 @dataclass(frozen=True)
 class ColumnNote:
-    """What became of one column."""
+    """What was done with one column."""
 
     column: str
     action: str
     """"used", "transformed" or "dropped"."""
     why: str
-    """What was done and the reason; empty where a column is used as it is."""
+    """What was done and the reason; empty if a column is used as it is."""
     n_missing: int = 0
 
 
@@ -38,9 +38,9 @@ class Prepared:
     X: Any
     """The numbers: an array or a sparse matrix without missing values."""
     feature_names: list[str] | None
-    """What the columns of ``X`` are called; None where nothing is."""
+    """Names of the columns of ``X``; None if they have none."""
     row_ids: list[str] | None
-    """What the table calls its rows; None where they are just numbered."""
+    """Names of the rows in the table; None if they are just numbered."""
     notes: list[ColumnNote]
     """One for each column of the table."""
     remarks: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Prepared:
     empty_rows: NDArray[np.intp] = field(
         default_factory=lambda: np.empty(0, dtype=np.intp)
     )
-    """Rows more than half of whose numbers were missing."""
+    """Rows in which more than half of the numbers were missing."""
     raw_counts: bool = False
     """Whether the numbers are counts that were left as they are."""
     recipe: Any = field(default=None, repr=False)
@@ -62,7 +62,7 @@ class Prepared:
         return self.X.shape
 
     def grouped(self) -> list[tuple[str, str, list[str]]]:
-        """Columns of which the same is said: action, reason and names.
+        """Columns with the same note: action, reason and names.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class Prepared:
         return [(*key, names) for key, names in groups.items()]
 
     def summary(self) -> str:
-        """Say in a line what became of the columns.
+        """Summarise the notes in one line.
 
         Examples
         --------
@@ -106,12 +106,12 @@ class Prepared:
 
 
 def _listed(groups: Iterable[tuple[str, list[str]]]) -> str:
-    """Columns with what is said of them, as in: a, b (ids), c (a date)."""
+    """Columns and reasons, as in: a, b (ids), c (a date)."""
     return ", ".join(f"{names_of(names)} ({why})" for why, names in groups)
 
 
 def names_of(names: list[str], most: int = MOST_NAMES) -> str:
-    """Give some names, and how many more there are.
+    """List some names, and count the others.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def names_of(names: list[str], most: int = MOST_NAMES) -> str:
 
 
 def missing_words(n_missing: int, n_cells: int, where: list[str]) -> str:
-    """Say how many values are missing, and where."""
+    """Say how many values are missing, and in which columns."""
     values = "value is" if n_missing == 1 else "values are"
     share = percent(n_missing / max(n_cells, 1)).replace("\u00a0", " ")
     return f"{n_missing:,} {values} missing ({share}; in {names_of(where)})"

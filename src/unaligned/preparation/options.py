@@ -1,4 +1,4 @@
-"""What a user may ask of `unaligned.prepare`; the first of each is the default."""
+"""Options of `unaligned.prepare`; the first value of each is the default."""
 
 __all__ = ["CATEGORICAL", "DATES", "IMPUTE", "TRANSFORM"]
 

@@ -1,9 +1,9 @@
 """Peaks of chromatin: which fragments of DNA are open in which cell.
 
-Nearly all entries are 0 and the others say little more than "seen". So shares of a row
-are weighted by how rare a column is, on a logarithmic scale (TF-IDF), and singular
-vectors are taken of the result (latent semantic indexing, LSI). The first of them is
-the depth of the row, and is left out.
+Nearly all entries are 0, and the size of the others means little. So shares of a row
+are weighted by how rare a column is, on a logarithmic scale (TF-IDF), and the singular
+vectors of the result are the components (latent semantic indexing, LSI). The first one
+is the depth of the row, and is left out.
 """
 
 import re
@@ -19,26 +19,26 @@ __all__ = ["LatentIndex", "are_peaks", "fit_index"]
 Array = NDArray[Any]
 
 N_COMPONENTS = 50  # custom, and as many directions as SAVuC keeps
-SCALE = 1e4  # custom: what shares are multiplied by before the logarithm
+SCALE = 1e4  # custom: factor of shares before the logarithm
 INTERVAL = re.compile(r"\w+[:_-]\d+[_-]\d+")  # as in chr1:10109-10357
 
 
 class LatentIndex(NamedTuple):
-    """What leads from counts of fragments to components."""
+    """Weights and directions that turn counts of fragments into components."""
 
     rarity: Array
     """Inverse document frequency of every column."""
     directions: Array
-    """Of the components, the first left out: (d, r)."""
+    """Directions of the components, without the first: (d, r)."""
 
     def apply(self, X: Any) -> Array:
-        """Give the components of rows."""
+        """Compute the components of rows."""
         components = tfidf(X, self.rarity) @ self.directions
         return np.asarray(components, dtype=np.result_type(X.dtype, np.float32))
 
 
 def are_peaks(names: list[str] | None) -> bool:
-    """Whether most columns are called by intervals of a genome.
+    """Whether the names of most columns are intervals of a genome.
 
     Examples
     --------

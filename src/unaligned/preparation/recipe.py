@@ -1,4 +1,4 @@
-"""How a table became a view, to bring new rows of it into the same form."""
+"""How a table became a view, to prepare new rows in the same way."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,13 +25,13 @@ class Recipe:
     sources: list[str] | list[int]
     """Columns of numbers that are used, by name or by position."""
     depth: float | None
-    """Sum that rows of counts were scaled to; None where there are no counts."""
+    """Sum that rows of counts were scaled to; None if there are no counts."""
     scales: dict[str, float]
-    """Skewed columns by name, and what goes with their logarithm."""
+    """Skewed columns by name, and the scale of their logarithm."""
     made: dict[str, list[str] | None]
     """Columns of text and their categories; None for dates."""
     index: LatentIndex | None = None
-    """What makes components of peaks; None where there are no peaks."""
+    """Computes components of peaks; None if there are no peaks."""
 
     def apply(self, table: Table, known: Any) -> Any:
         """Bring new rows into the form of the view ``known``."""
@@ -48,7 +48,7 @@ class Recipe:
             X = np.column_stack([X, self._columns(table, name, levels)])
         if sparse.issparse(X) or not np.isnan(X).any():
             return X
-        # What is missing is expected from the known rows, too.
+        # Missing values are estimated from the known rows, too.
         return impute_by_factors(np.vstack([known, X]))[len(known) :]
 
     def _positions(self, table: Table) -> list[int]:
@@ -85,7 +85,7 @@ def dummies(name: str, values: Array, levels: list[str]) -> dict[str, Array]:
 
 
 def logarithm(amounts: Array, scale: float) -> Array:
-    """Logarithms of amounts, or of 1 + x / scale; NaN for what has none.
+    """Logarithms of amounts, or of 1 + x / scale; NaN if there is none.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def normalise_counts(X: Any, wanted: float | None = None) -> tuple[Any, float]:
     X : ndarray or sparse matrix
         Counts.
     wanted : float, optional
-        The sum. Default: the median of those of the rows.
+        The sum. Default: the median of the sums of the rows.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The steps from a table to a view, in their order."""
+"""The steps from a table to a view, in order."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ __all__ = ["prepare"]
 
 Array = NDArray[Any]
 
-ROUNDING = 1e-9  # relative difference of two skewnesses that is none
+ROUNDING = 1e-9  # skewnesses with a smaller relative difference are equal
 
 
 def prepare(
@@ -50,7 +50,7 @@ def prepare(
     layer: str | None = None,
     like: Prepared | None = None,
 ) -> Prepared:
-    """Make a view of a table as people have it.
+    """Turn any table into a view, and note what was done.
 
     The commands ``unaligned cluster`` and ``unaligned align`` do the same with every
     file.
@@ -60,9 +60,9 @@ def prepare(
     table : data frame, AnnData, 2-D array, sparse matrix or FileView
         Rows are objects. A FileView is what `unaligned.datasets.read_view` gives.
     impute : {"low-rank", "iterative", "none"}, default="low-rank"
-        What to do about missing values. "low-rank": expect them from the rest of their
+        What to do with missing values. "low-rank": estimate them from the rest of their
         row by a factor model. "iterative": scikit-learn's `IterativeImputer`. "none":
-        complain.
+        raise an error.
     categorical : {"onehot", "drop"}, default="onehot"
         What to do with columns of text that hold few different values: a column of 0
         and 1 for each of them, or nothing.
@@ -70,12 +70,11 @@ def prepare(
         Whether dates are left out or become days since 1970.
     transform : {"auto", "lsi", "none"}, default="auto"
         "auto": counts are divided by the depth of their row and logarithms taken, and
-        logarithms of highly skewed amounts; counts whose columns are called by
-        intervals of a genome, as in ``chr1:10109-10357``, are peaks. "lsi": take the
-        numbers for peaks, whatever they are called. "none": leave all as it is.
+        logarithms of highly skewed amounts; counts whose columns have names
+        such as ``chr1:10109-10357`` are peaks, and become components. "lsi": treat the
+        numbers as peaks, whatever the names. "none": leave all numbers as they are.
     keep : sequence of str, default=()
-        Columns to use as they are, whatever they look like. Of text they become
-        categories.
+        Columns to use as they are. Columns of text become categories.
     exclude : sequence of str or int, default=()
         Columns that are no features.
     id_column : str, int, bool or None, default=None
@@ -83,9 +82,9 @@ def prepare(
     use_rep, layer : str, optional
         Of an AnnData, the key of ``obsm`` or of ``layers`` to read. Default: ``X``.
     like : Prepared, optional
-        A view that was prepared: bring new rows of it into the same form, for
-        ``predict`` and ``transform``. All other options are then those of that view,
-        but for those that say what to read.
+        A prepared view: prepare new rows in the same way, for ``predict`` and
+        ``transform``. All options are then those of that view, except those that say
+        what to read.
 
     Returns
     -------
@@ -95,18 +94,18 @@ def prepare(
 
     Notes
     -----
-    Columns are left out that are empty or more than half empty. Of data frames and
-    files of tables, though not of matrices, also those that hold one value only, are
-    ids (by name, or whole numbers that are all different and evenly spread), or text
-    with more different values than the root of the number of rows; and skew is looked
-    for.
+    Columns that are empty or more than half empty are left out. In data frames and
+    files of tables, but not in matrices, these are left out, too: columns with one
+    value only, ids (by name, or whole numbers that are all different and evenly
+    spread), and text with more different values than the root of the number of rows.
+    Logarithms of skewed amounts are taken in tables only.
 
     A matrix holds counts if its numbers are whole and not negative, most of its columns
     hold a zero, and most do not share the overall maximum. They are scaled so that
     every row adds up to the median of the rows' sums, then x becomes log(1 + x). An
     amount is highly skewed if it is not negative and its skewness is above one; it
-    becomes its logarithm, with zeros log(1 + x / m) where m is the median of what is
-    positive, if that is less skewed.
+    becomes its logarithm, or with zeros log(1 + x / m), where m is the median of the
+    positive numbers, if that is less skewed.
 
     Peaks become 50 components of latent semantic indexing: singular vectors of
     log(1 + 10⁴ x / depth × log(1 + n / cells with the peak)), without the first, which
@@ -178,7 +177,7 @@ def prepare(
 
 
 def _check_finite(X: Any) -> None:
-    """Complain about infinite numbers; missing ones are dealt with later."""
+    """Refuse infinite numbers; missing ones are handled later."""
     values = X.data if sparse.issparse(X) else X
     if np.isinf(values).any():
         rows, columns = np.nonzero(np.isinf(X.toarray() if sparse.issparse(X) else X))
@@ -214,7 +213,7 @@ def _is_constant(column: Array) -> bool:
 
 
 def _each(rule: Callable[[Array], bool], X: Array, which: Array) -> Array:
-    """Ask something of some columns; False for the others."""
+    """Apply a test to some columns; False for the others."""
     found = [w and rule(column) for w, column in zip(which, X.T, strict=True)]
     return np.array(found, dtype=bool)
 
@@ -257,7 +256,7 @@ def take_logarithms(draft: Draft) -> None:
             zeros = (X[:, i] == 0).any()  # which have no logarithm
             scales[i] = float(np.median(X[:, i][X[:, i] > 0])) if zeros else 0.0
             changed[:, i] = logarithm(X[:, i], scales[i])
-        # Two values have one skewness, whatever they are: rounding must not decide.
+        # Columns with two values have one skewness: rounding must not decide.
         bound = (1 - ROUNDING) * skewness(X)
         milder = amounts & (np.abs(skewness(changed)) < bound)
         draft.X = np.where(milder, changed, X)
@@ -269,7 +268,7 @@ def take_logarithms(draft: Draft) -> None:
 def add_others(
     draft: Draft, others: dict[str, Array], categorical: str, dates: str
 ) -> None:
-    """Make numbers of columns of text and dates, or leave them out."""
+    """Turn columns of text and dates into numbers, or leave them out."""
     for name, values in others.items():
         days = as_days(values)
         if days is not None:
@@ -290,7 +289,7 @@ def add_others(
         elif categorical == "drop" and not asked_for:
             draft.leave(name, "categories")
         else:
-            # Of two categories one column says all.
+            # For two categories one column is enough.
             told = levels[1:] if len(levels) == 2 else levels
             columns = dummies(name, values, told)
             draft.add(name, columns, "categories, one column each", told)

@@ -1,4 +1,4 @@
-"""Any table as its parts: a block of numbers, other columns, names of the rows."""
+"""The parts of any table: a block of numbers, other columns, names of the rows."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class Table(NamedTuple):
     """Columns of text and dates."""
     row_ids: list[str] | None
     id_column: str | None
-    """The column that the ids come from, if it is one."""
+    """The column with the ids, if there is one."""
     excluded: list[str]
     is_table: bool
     """Whether columns are of different kinds, as in data frames and files of text."""
@@ -44,7 +44,7 @@ def read_table(
     use_rep: str | None = None,
     layer: str | None = None,
 ) -> Table:
-    """Take a table apart.
+    """Split a table into its parts.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def read_table(
 
 
 def _without(exclude: Sequence[str | int], table: Table) -> Table:
-    """Take columns of numbers out of a table, by name or by position."""
+    """Remove columns of numbers from a table, by name or by position."""
     d = table.X.shape[1]
     names = table.names or [f"column {i}" for i in range(d)]
     out = excluded_positions(names, exclude)
@@ -125,7 +125,7 @@ def _from_file(view: FileView, exclude: Sequence[str | int]) -> Table:
 
 
 def _from_frame(frame: Any, options: Options) -> Table:
-    """Parts of a data frame, by the rules that files of text are read by."""
+    """Parts of a data frame, by the same rules as for files of text."""
     names = [str(name) for name in frame.columns]
     columns = [_values(frame, i) for i in range(len(names))]
     numeric = [values.dtype.kind == "f" for values in columns]
@@ -178,6 +178,6 @@ def _is_missing(value: Any) -> bool:
 
 
 def _index(frame: Any) -> list[str] | None:
-    """Names that a data frame has for its rows, if they tell them apart."""
+    """Names of the rows of a data frame, if all are different."""
     names = row_names(frame)
     return names if names and len(set(names)) == len(names) else None

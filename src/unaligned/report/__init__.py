@@ -24,25 +24,25 @@ def write_report(
     open_browser: bool = False,
     verbose: int = 0,
 ) -> Path | InlineReport:
-    """Write what was found as one HTML page that works offline.
+    """Write the results as one HTML page that works offline.
 
     Parameters
     ----------
     found : fitted estimator, or Alignment found by `unaligned.align`
-        An Alignment holds no rows: it needs ``Xs``.
+        An Alignment has no rows, so it needs ``Xs``.
     path : path, optional
         The file. It appears when it is complete; an existing one is replaced. Default:
-        no file; the page that is returned shows itself in a notebook.
+        no file; the returned page is shown in a notebook.
     Xs : views, optional
         The views, in the form that `fit` took. The map of each view is then drawn from
-        the view itself. None: from what the estimator kept of it; the page says what
-        that is. The index of data frames names the rows. For views that
-        `unaligned.prepare` made, the page says what became of the columns.
+        the view itself. None: from what the estimator kept of it, which the page
+        names. The index of data frames names the rows. For views that
+        `unaligned.prepare` made, the page lists what was done with the columns.
     ids : list or dict of sequences, optional
         Names of the rows: one sequence per view, or a dict by name of view.
     columns : dict, optional
-        More to colour rows by: ``{name: values}`` with one array per view, or a dict of
-        arrays by name of view. Nothing in them changes what was found.
+        Further values to colour rows by: ``{name: values}`` with one array per view, or
+        a dict of arrays by name of view. They do not change the results.
     title : str, optional
         Heading of the page.
     open_browser : bool, default=False

@@ -1,4 +1,4 @@
-"""What the clusters of a view are: sizes, and the columns that set them apart."""
+"""Description of the clusters of a view: sizes, and columns in which they differ."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +12,9 @@ from unaligned.kernels.scaling import column_moments
 
 __all__ = ["ViewClusters", "describe_clusters"]
 
-MOST_TELLING = 5  # columns named for a cluster
+MOST_NAMED = 5  # columns named for a cluster
 MOST_IN_HEAT_MAP = 20  # columns of a view
-SMALL = 0.2  # standard deviations: a small effect (Cohen 1988), not worth a name
+SMALL = 0.2  # standard deviations, a small effect (Cohen 1988): less is not shown
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class ViewClusters:
 
     names: list[int]
     sizes: list[int]
-    telling: list[list[tuple[str, float]]]
+    distinctive: list[list[tuple[str, float]]]
     """Columns in which each differs most, and by how many standard deviations."""
     columns: list[str]
     """Columns of the heat map."""
     positions: list[int]
-    """Where these are in the view."""
+    """Positions of these columns in the view."""
     heat: NDArray[np.float64]
-    """Differences there: (clusters, columns)."""
+    """Differences in these columns: (clusters, columns)."""
     agreement: float | None
     """Adjusted Rand index with the clusters of the view alone, if there are any."""
 
@@ -41,7 +41,7 @@ def describe_clusters(
     names: list[str] | None = None,
     alone: NDArray[np.intp] | None = None,
 ) -> ViewClusters:
-    """Say what sets the clusters of a view apart.
+    """Describe the clusters of a view by the columns in which they differ.
 
     Parameters
     ----------
@@ -59,15 +59,15 @@ def describe_clusters(
 
     Notes
     -----
-    A column tells by the difference between its mean in the cluster and its mean in
-    all rows, in standard deviations of all rows.
+    Columns are ranked by the difference between their mean in the cluster and in all
+    rows, in standard deviations of all rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0, 5], [0, 6], [4, 5], [4, 6]])
     >>> found = describe_clusters(X, np.array([0, 0, 1, 1]), ["age", "iron"])
-    >>> found.sizes, found.telling
+    >>> found.sizes, found.distinctive
     ([2, 2], [[('age', -1.0)], [('age', 1.0)]])
     """
     clusters, codes = np.unique(labels, return_inverse=True)
@@ -75,8 +75,8 @@ def describe_clusters(
     differences = _differences(X, codes, sizes)
     order = np.argsort(-np.abs(differences), axis=1, kind="stable")
     names = names or [f"column {j}" for j in range(X.shape[1])]
-    telling = [
-        [(names[j], float(row[j])) for j in best[:MOST_TELLING] if abs(row[j]) >= SMALL]
+    distinctive = [
+        [(names[j], float(row[j])) for j in best[:MOST_NAMED] if abs(row[j]) >= SMALL]
         for row, best in zip(differences, order, strict=True)
     ]
     strongest = np.abs(differences).max(axis=0)
@@ -85,7 +85,7 @@ def describe_clusters(
     return ViewClusters(
         [int(cluster) for cluster in clusters],
         sizes.tolist(),
-        telling,
+        distinctive,
         [names[j] for j in shown],
         shown.tolist(),
         differences[:, shown],
@@ -96,7 +96,7 @@ def describe_clusters(
 def _differences(
     X: Any, codes: NDArray[np.intp], sizes: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Means of all clusters less those of all rows, in standard deviations."""
+    """Means of all clusters minus those of all rows, in standard deviations."""
     n = len(codes)
     membership = sparse.csr_array((np.ones(n), (codes, np.arange(n))))
     sums = membership @ X

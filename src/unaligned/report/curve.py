@@ -30,7 +30,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class EvidenceCurve(Curve):
-    """A curve over numbers of clusters, with those that may be right."""
+    """A curve over numbers of clusters, with the interval and the chosen number."""
 
     second: str
     """Path of the agreement of recipes, on the same axes."""
@@ -41,7 +41,7 @@ class EvidenceCurve(Curve):
 
 
 def draw_curve(values: NDArray[np.float64]) -> Curve:
-    """Draw values over their numbers, beginning at one.
+    """Draw values over their positions, from 1 on.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def draw_curve(values: NDArray[np.float64]) -> Curve:
     """
     n = len(values)
     (path,), up = _draw(100 * np.arange(n) / (n - 1), values[None])
-    across = [1.0]  # iterations begin at one, wherever the round numbers do
+    across = [1.0]  # the first iteration always has a tick
     across += [
         s for s in round_steps(1, n, 5) if n / 8 < s <= n and s % 1 == 0 and s > 1
     ]
@@ -71,7 +71,7 @@ def draw_curve(values: NDArray[np.float64]) -> Curve:
 
 
 def draw_evidence(evidence: Any) -> EvidenceCurve:
-    """Draw the scores of numbers of clusters, equal ratios being equal steps.
+    """Draw the scores of numbers of clusters, on a logarithmic axis.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def draw_evidence(evidence: Any) -> EvidenceCurve:
 def _draw(
     x: NDArray[np.float64], curves: NDArray[np.float64]
 ) -> tuple[list[str], list[Tick]]:
-    """Draw curves over places in percent, and the marks of their height."""
+    """Draw curves over positions in percent, and the ticks of their axis."""
     up = round_steps(float(curves.min()), float(curves.max()), 4)
     low, high = min(up[0], curves.min()), max(up[-1], curves.max())
     paths = []
@@ -123,7 +123,7 @@ def round_steps(low: float, high: float, about: int) -> list[float]:
 
 
 def _texts(steps: list[float]) -> list[str]:
-    """Evenly spaced numbers with just the digits that tell them apart."""
+    """Texts of evenly spaced numbers, with no more digits than needed."""
     finest = int(np.floor(np.log10(steps[1] - steps[0]) + 1e-9))
     largest = max(map(abs, steps))
     if finest >= -4 and largest < 1e6:

@@ -19,39 +19,39 @@ __all__ = ["Findings", "Parameter", "ViewFindings"]
 
 @dataclass(frozen=True)
 class ViewFindings:
-    """What was found about one view."""
+    """Results for one view."""
 
     name: str
     n_features: int
     coordinates: NDArray[np.float32]
     """Place of every row on the map: (n_rows, 2), within a circle of radius one."""
     labels: NDArray[np.intp] | None
-    """Cluster of every row; None where nothing was clustered."""
+    """Cluster of every row; None if nothing was clustered."""
     shares_clusters: bool
-    """Whether its clusters are those of the template under the same names."""
+    """Whether its clusters have the same names as those of the template."""
     partners: NDArray[np.intp]
-    """Its row matched to every row of the template, -1 where there is none."""
+    """Its row matched to every row of the template; -1: none."""
     confidence: NDArray[np.float64]
-    """How sure each of these matches is."""
+    """Probability that each of these matches is right."""
     verdict: str
-    """What corresponds: "objects", "classes" or "none"; "untested": nobody knows."""
+    """"objects", "classes", "none" or "untested"."""
     trust: float
-    """Probability that the verdict is right; NaN where nothing was tested."""
+    """Probability that the verdict is right; NaN if nothing was tested."""
     basis: str
-    """What the verdict rests on: "structure" or "known pairs"."""
+    """What the verdict is based on: "structure" or "known pairs"."""
     known: float
     """Share of the template's rows whose partner here was given."""
     weight: float | None
     ids: list[str] | None
     """The user's names of the rows; None: row numbers."""
     prepared: Prepared | None = None
-    """What was made of the columns of its table; None where the view came as it is."""
+    """What was done with the columns of its table; None if it was not prepared."""
     clusters: ViewClusters | None = None
-    """What its clusters are; None where there are none, or the view is not at hand."""
+    """Description of its clusters; None without clusters or without the view itself."""
     unmatched: NDArray[np.intp] | None = None
-    """Its rows without a partner in any view; None where no view has any partners."""
+    """Its rows without a partner in any view; None if no view has any partners."""
     joint: NDArray[np.float32] | None = None
-    """Place of every row on the map of all matched views; None where it is not one."""
+    """Place of every row on the map of all matched views; None if it is not matched."""
 
     @property
     def n_rows(self) -> int:
@@ -65,10 +65,9 @@ class ViewFindings:
 
     @property
     def expected_right(self) -> float:
-        """Matches that can be expected to be right.
+        """Expected number of right matches.
 
-        A match is right if the correspondence is, whose probability is trust, and if it
-        is the right one among its rivals, which is its confidence; known ones are.
+        A match is right with probability trust times confidence; known pairs are right.
         """
         sure = self.confidence[self.partners >= 0]
         known = (sure == 1) & (self.known > 0)
@@ -76,7 +75,7 @@ class ViewFindings:
 
     @property
     def n_doubtful(self) -> int:
-        """Matches that are more likely wrong than right."""
+        """Number of matches that are more likely wrong than right."""
         return int((self.confidence[self.partners >= 0] < 0.5).sum())
 
     def row_name(self, row: int) -> str:
@@ -110,21 +109,21 @@ class Findings:
     versions: dict[str, str]
     citation: str | None
     apart: list[Alignment] = field(default_factory=list)
-    """Groups of views that belong together, though not with the template."""
+    """Groups of views that are aligned with each other, but not with the template."""
     suspects: dict[tuple[int, int], NDArray[np.intp]] = field(default_factory=dict)
     """Known pairs that the data contradict, by two views."""
     effort: str | None = None
-    """How hard the correspondence was searched for; None where nobody says it."""
+    """Effort of the search; None if not known."""
     evidence: ClusterEvidence | None = None
-    """On the number of clusters; None where it was given."""
+    """Evidence on the number of clusters; None if that was given."""
     doubtful: list[Doubtful] = field(default_factory=list)
-    """Matches to look at first."""
+    """Matches to review first."""
     best_view: int | None = None
-    """The view whose clusters are predicted best; None where nobody says it."""
+    """The view whose clusters are predicted best; None if not known."""
 
     @property
     def n_clusters(self) -> int:
-        """Clusters in the template and the views that share them."""
+        """Number of clusters in the template and the views that share them."""
         labels = [
             view.labels
             for view in self.views
@@ -139,7 +138,7 @@ class Findings:
 
     @property
     def n_suspects(self) -> int:
-        """Known pairs that the data contradict."""
+        """Number of known pairs that the data contradict."""
         return sum(map(len, self.suspects.values()))
 
     def suspect_rows(self, at_most: int | None = None) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from unaligned.report.rows import (
 
 __all__ = ["gather"]
 
-MOST_ROWS_ALONE = 20_000  # of which clusters of each view alone are made for a report
+MOST_ROWS_ALONE = 20_000  # up to which each view is clustered alone for a report
 MOST_COLUMNS = 20  # of a view that rows are coloured by
 MOST_VALUES = 200_000  # of a view that a page holds, of four bytes each
 PACKAGES = ("unaligned", "numpy", "scipy", "scikit-learn")
@@ -50,9 +50,9 @@ def gather(
     Xs, ids, columns
         As in `unaligned.report.write_report`.
     maps : bool, default=True
-        Whether to draw the maps, which takes seconds. False: all rows lie in one place.
+        Whether to draw the maps, which takes seconds. False: all rows are at one place.
     effort : str, optional
-        How hard the correspondence was searched for, where an Alignment does not say.
+        Effort of the search, which an Alignment does not know.
     verbose : int, default=0
         Whether to print a line per map.
 
@@ -94,7 +94,7 @@ def gather(
     widths = getattr(found, "n_features_per_view_", None)
     if widths is None:
         widths = [X.shape[1] for X in rows]
-    # Methods that refuse views name those they did not refuse.
+    # Only methods that refuse views have this attribute.
     fused = getattr(found, "fused_views_", None)
     views = [
         ViewFindings(
@@ -141,7 +141,7 @@ def gather(
 
 
 def _without_partner(alignment: Alignment) -> list[NDArray[np.intp] | None]:
-    """Rows of each view without a partner, where there are partners at all."""
+    """Rows of each view without a partner; None for all if no row has one."""
     views = range(alignment.n_views)
     alone = [alignment.unmatched(i) for i in views]
     if all(len(alone[i]) == alignment.n_rows[i] for i in views):
@@ -152,7 +152,7 @@ def _without_partner(alignment: Alignment) -> list[NDArray[np.intp] | None]:
 def _clusters(
     found: Any, rows: list[Any], labels: Any, features: list[list[str]]
 ) -> list[Any]:
-    """Describe the clusters of every view, and compare them with those it has alone."""
+    """Describe the clusters of every view, beside those of the view alone."""
     alone = [None] * len(rows)
     if max(X.shape[0] for X in rows) <= MOST_ROWS_ALONE:
         alone = getattr(found, "single_view_labels_", alone)
@@ -163,11 +163,12 @@ def _clusters(
 
 
 def _worth_showing(X: Any, clusters: ViewClusters | None) -> list[int]:
-    """Columns to colour by and to show of single rows: all of few, or telling ones."""
+    """Columns to colour rows by: all if there are few, or else the distinctive ones."""
     n, d = X.shape
-    every = [*range(min(d, MOST_COLUMNS))]
-    telling = clusters.positions if clusters is not None and d > MOST_COLUMNS else every
-    return telling[: MOST_VALUES // n]
+    shown = [*range(min(d, MOST_COLUMNS))]
+    if clusters is not None and d > MOST_COLUMNS:
+        shown = clusters.positions
+    return shown[: MOST_VALUES // n]
 
 
 def _effort(found: Any) -> str | None:
@@ -181,7 +182,7 @@ def _parameters(model: Any) -> list[Parameter]:
     values = model.get_params(deep=False)
     for name, parameter in inspect.signature(type(model)).parameters.items():
         value = values[name]
-        # `is` first: comparing arrays with == gives no truth.
+        # `is` first: == of arrays is no single bool.
         same = value is parameter.default or repr(value) == repr(parameter.default)
         described.append(Parameter(name, reprlib.repr(value), same))
     return described

@@ -1,4 +1,4 @@
-"""A report that shows itself in a notebook."""
+"""A report in a notebook."""
 
 import os
 from html import escape
@@ -12,7 +12,7 @@ HEIGHT = 800  # pixels, about one screen
 
 
 class InlineReport:
-    """A report as a page in a page, for notebooks.
+    """A report as a frame in a notebook.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Maps: the rows of every view drawn in two dimensions, in seconds at any size."""
+"""Maps: the rows of every view in two dimensions, in seconds for any number of rows."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -22,12 +22,12 @@ __all__ = ["THE_VIEWS", "draw_joint", "draw_maps", "map_view", "rows_to_draw"]
 
 Array = NDArray[Any]
 
-N_LANDMARKS = 1500  # rows that t-SNE places; all others go beside them
-N_DIRECTIONS = 50  # principal directions that t-SNE sees
-N_NEAREST = 3  # landmarks that a row goes between
-ROWS_AT_ONCE = 4096  # so that standardising takes no second copy of a view
+N_LANDMARKS = 1500  # rows that t-SNE places; others are interpolated
+N_DIRECTIONS = 50  # principal directions that t-SNE uses
+N_NEAREST = 3  # landmarks that a row is interpolated from
+ROWS_AT_ONCE = 4096  # standardised at a time, to save memory
 
-# What a fitted estimator may hold of each view, the most telling first.
+# What a fitted estimator may hold of each view, the most informative first.
 THE_VIEWS = "the views"
 KEPT_PER_VIEW = {
     "_views": THE_VIEWS,
@@ -40,14 +40,14 @@ KEPT_PER_VIEW = {
 
 
 def rows_to_draw(model: Any, Xs: Any = None) -> tuple[list[Any], str]:
-    """Find what the map of each view is made from.
+    """Find the rows that the map of each view is made from.
 
     Parameters
     ----------
     model : fitted estimator or Alignment
     Xs : views, optional
-        The views the model was fitted on. None: what the model kept of each view; where
-        it kept nothing of single views, its common embedding in each view's row order.
+        The views the model was fitted on. None: what the model kept of each view; if it
+        kept nothing of single views, its common embedding in each view's row order.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def rows_to_draw(model: Any, Xs: Any = None) -> tuple[list[Any], str]:
     for name, what in KEPT_PER_VIEW.items():
         kept = getattr(model, name, None)
         if kept is not None:
-            # Several graphs of one view, of different scale, stand side by side.
+            # Several graphs of one view are put side by side.
             return [np.hstack(X) if isinstance(X, list) else X for X in kept], what
     if getattr(model, "embedding_", None) is not None:
         common = np.asarray(model.embedding_)
@@ -97,10 +97,10 @@ def _check_again(model: Any, Xs: Any) -> list[Any]:
 
 
 def draw_maps(rows: list[Any], alignment: Alignment, verbose: int = 0) -> list[Array]:
-    """Draw a map of every view, trusted ones turned to look like the template's.
+    """Draw a map of every view, rotated to the template's if the view is trusted.
 
-    A map means nothing by its orientation, so the maps of trusted views are turned and
-    mirrored (not bent) until matched rows lie as near to each other as that allows.
+    The orientation of a map has no meaning. So the maps of trusted views are rotated
+    and mirrored until matched rows are as near to each other as possible.
 
     Parameters
     ----------
@@ -125,16 +125,16 @@ def draw_maps(rows: list[Any], alignment: Alignment, verbose: int = 0) -> list[A
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor() as pool:
         maps = list(pool.map(draw, range(len(rows))))
     for (t, i), pairs in alignment.trusted_pairs().items():
-        maps[i] = turn(maps[i], maps[t], pairs)
+        maps[i] = rotate(maps[i], maps[t], pairs)
     return maps
 
 
 def draw_joint(rows: list[Any], alignment: Alignment) -> list[Array | None]:
     """Draw one map of all views that are matched row by row.
 
-    Matched rows have one place, by the principal coordinates of all of them side by
-    side, each view with the same variance. A row without a partner goes between the
-    rows of its view that it is most like.
+    Matched rows have one place. The map is made from the principal coordinates of all
+    views side by side, each scaled to the same variance. A row without a partner is
+    interpolated between the most similar rows of its view.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def draw_joint(rows: list[Any], alignment: Alignment) -> list[Array | None]:
     Returns
     -------
     list of ndarray of shape (n_rows of the view, 2), or None
-        None for views that are not matched, and for all where none is.
+        None for views that are not matched.
     """
     places: list[Array | None] = [None] * len(rows)
     template = alignment.template
@@ -168,22 +168,22 @@ def draw_joint(rows: list[Any], alignment: Alignment) -> list[Array | None]:
         rest = np.setdiff1d(np.arange(len(placed)), partner)
         if len(rest):
             known = points[i][partner[at]]
-            placed[rest] = _go_between(points[i][rest], known, joint[at])
+            placed[rest] = _interpolate(points[i][rest], known, joint[at])
         places[i] = placed
     return places
 
 
 def map_view(X: Any, scaled: bool = False) -> Array:
-    """Place the rows of a view in the plane, alike rows near each other.
+    """Place the rows of a view in the plane, similar rows near each other.
 
-    t-SNE of fifty principal directions places up to 1,500 rows, chosen by a fixed seed;
-    every other row goes between the three of them it is most like.
+    t-SNE of fifty principal directions places up to 1,500 rows, chosen by a fixed seed.
+    Every other row is interpolated between the three of them that are most similar.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
     scaled : bool, default=False
-        Whether columns are to be compared as they are, and not standardised.
+        Whether columns are used as they are, and not standardised.
 
     Returns
     -------
@@ -209,11 +209,11 @@ def map_view(X: Any, scaled: bool = False) -> Array:
         angle=0.8,
         random_state=0,
     )
-    # One thread: the sums then come in one order, and the same rows give the same map.
+    # One thread adds up in one order, so that the same rows give the same map.
     with threadpool_limits(limits=1, user_api="openmp"):
         placed = tsne.fit_transform(points[landmarks])
     if len(landmarks) < n:
-        placed = _go_between(points, points[landmarks], placed)
+        placed = _interpolate(points, points[landmarks], placed)
     return _to_unit(placed)
 
 
@@ -225,7 +225,7 @@ def principal_coordinates(
     Rows that are ``scaled`` are taken as they are.
     """
     known = X[landmarks]
-    # A sparse view is not centred, and its rare columns are not blown up.
+    # A sparse view is neither centred nor standardised.
     pca: Any
     if sparse.issparse(X):
         scaler, pca = None, TruncatedSVD
@@ -234,7 +234,7 @@ def principal_coordinates(
         known = scaler.transform(known)
     width = min(N_DIRECTIONS, min(known.shape) - (pca is TruncatedSVD))
     pca = pca(max(width, 1), random_state=0)
-    # Constant columns and repeated rows have no variance to explain; that is fine.
+    # Constant columns and repeated rows have no variance; warnings are not needed.
     with np.errstate(invalid="ignore", divide="ignore"):
         pca.fit(known)
 
@@ -247,15 +247,15 @@ def principal_coordinates(
     return points.astype(np.float32)
 
 
-def turn(drawn: Array, template: Array, pairs: NDArray[np.intp]) -> Array:
-    """Turn or mirror a map so that matched rows lie near those of the template."""
+def rotate(drawn: Array, template: Array, pairs: NDArray[np.intp]) -> Array:
+    """Rotate or mirror a map so that matched rows are near those of the template."""
     theirs, own = template[pairs[:, 0]], drawn[pairs[:, 1]]
     own, theirs = own - own.mean(axis=0), theirs - theirs.mean(axis=0)
     return drawn @ polar_factor(own.T @ theirs)
 
 
-def _go_between(points: Array, landmarks: Array, placed: Array) -> Array:
-    """Mean place of the landmarks nearest to each point, near ones weighing more."""
+def _interpolate(points: Array, landmarks: Array, placed: Array) -> Array:
+    """Mean place of the landmarks nearest to each point, weighted by nearness."""
     nearest = NearestNeighbors(n_neighbors=min(N_NEAREST, len(landmarks)))
     nearest.fit(landmarks)
     distances, neighbors = nearest.kneighbors(points)
@@ -265,7 +265,7 @@ def _go_between(points: Array, landmarks: Array, placed: Array) -> Array:
 
 
 def _to_unit(placed: Array) -> Array:
-    """Centre a map and scale its farthest row to length one."""
+    """Centre a map, and scale its farthest row to length one."""
     centred = placed - (placed.max(axis=0) + placed.min(axis=0)) / 2
     radius = np.linalg.norm(centred, axis=1).max()
     return (centred / (radius or 1)).astype(np.float32)

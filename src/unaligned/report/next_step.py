@@ -1,4 +1,4 @@
-"""The one thing to try next where something was refused, given what was tried."""
+"""One thing to try next if a view was refused, given what was tried."""
 
 from dataclasses import dataclass
 from math import isnan
@@ -18,17 +18,17 @@ class NextStep:
     text: str
     """A sentence."""
     python: str = ""
-    """What to write for it in Python, if anything."""
+    """How to do it in Python, if that helps."""
     command: str = ""
-    """What to add to the command, if anything."""
+    """What to add to the command, if that helps."""
 
     def for_command(self) -> str:
-        """Sentence for somebody who typed a command."""
+        """Sentence for users of the command line."""
         return f"{self.text} ({self.command})." if self.command else f"{self.text}."
 
 
 def next_step(findings: Findings) -> NextStep | None:
-    """Say what to try next; None where every view is aligned or partners are known.
+    """Suggest what to try next; None if every view is aligned or partners are known.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def next_step(findings: Findings) -> NextStep | None:
 
     Notes
     -----
-    In this order: a method that tests its matches; the transformation of counts that
-    was switched off; a longer search; known pairs; columns that were left out; more
-    pairs.
+    The first of these that was not tried: a method that tests its matches, the
+    transformation of counts, a longer search, known pairs, columns that were left out,
+    more pairs.
     """
     if any(view.verdict == "untested" and view.known < 1 for view in findings.others):
         return NextStep(
@@ -92,7 +92,7 @@ def _is_refused(view: ViewFindings, findings: Findings) -> bool:
 
 
 def _left_out_in_narrow(view: ViewFindings) -> list[str]:
-    """Columns with values of their own that a narrow table could still give."""
+    """Columns of a narrow table that were left out, but have different values."""
     if view.prepared is None or view.n_features > NARROW:
         return []
     return [

@@ -1,4 +1,4 @@
-"""Page: findings as one HTML file that needs nothing else."""
+"""Page: findings as one HTML file without other files."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ from unaligned.report.curve import draw_curve, draw_evidence
 from unaligned.report.findings import Findings
 from unaligned.report.next_step import next_step
 from unaligned.report.payload import to_json
-from unaligned.report.verdict import judge, mood, standing
+from unaligned.report.verdict import judge, level_of, standing
 
 __all__ = ["render", "require_jinja2"]
 
@@ -44,7 +44,7 @@ def render(findings: Findings, title: str | None = None) -> str:
     Returns
     -------
     str
-        HTML. It loads nothing, and its content security policy lets no script run but
+        HTML. It loads nothing, and its content security policy allows no scripts but
         its own.
     """
     require_jinja2()
@@ -73,7 +73,7 @@ def render(findings: Findings, title: str | None = None) -> str:
         next_step=next_step(findings),
         suspects=findings.suspect_rows(MOST_SUSPECTS),
         standing=lambda view: standing(view, findings),
-        mood=mood,
+        level_of=level_of,
         names_of=names_of,
         unmatched=lambda view: [view.row_name(row) for row in view.unmatched],
         largest_weight=max((view.weight or 0 for view in findings.views), default=0),
@@ -88,7 +88,7 @@ def render(findings: Findings, title: str | None = None) -> str:
 
 
 def require_jinja2() -> None:
-    """Complain where jinja2 is missing."""
+    """Raise an error if jinja2 is missing."""
     try:
         import jinja2  # noqa: F401
     except ImportError:
@@ -102,7 +102,7 @@ def _part(name: str) -> str:
 
 
 def _script() -> str:
-    """All scripts in one scope of their own."""
+    """All scripts, in one scope."""
     body = "\n".join(_part(name) for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{body}\n}})();\n'
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unaligned.report.findings import Findings, ViewFindings
 from unaligned.report.rows import Column
-from unaligned.report.verdict import mood
+from unaligned.report.verdict import level_of
 
 __all__ = ["pack_array", "to_json"]
 
@@ -18,7 +18,7 @@ FINEST = np.iinfo(np.uint16).max
 
 
 def to_json(findings: Findings) -> str:
-    """Write the findings as JSON that is harmless inside an HTML script element.
+    """Write the findings as JSON that is safe inside an HTML script element.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def to_json(findings: Findings) -> str:
     Returns
     -------
     str
-        Holds no ``<``, so nothing in it can end the element or begin a comment.
+        Without ``<``, so that nothing in it can end the element or begin a comment.
     """
     payload = {
         "template": findings.template,
@@ -70,14 +70,14 @@ def _view(view: ViewFindings) -> dict[str, Any]:
     joint = None if view.joint is None else _places(view.joint)
     return {
         "name": view.name,
-        "mood": mood(view),
+        "level": level_of(view),
         "verdict": view.verdict,
         "trust": None if isnan(view.trust) else round(view.trust, 4),
         "sharesClusters": view.shares_clusters,
         **_places(view.coordinates),
         "joint": joint,
         "labels": None if view.labels is None else pack_array(view.labels),
-        # Shifted by one: 0 is nobody.
+        # Shifted by one: 0 is no partner.
         "partners": pack_array(view.partners + 1),
         "confidence": pack_array(view.confidence.astype(np.float32)),
         "ids": view.ids,

@@ -1,4 +1,4 @@
-"""Matches to look at first: the least sure ones, and which row would come next."""
+"""Matches to review first: those of lowest confidence, with their runners-up."""
 
 from typing import Any, NamedTuple
 
@@ -25,25 +25,25 @@ class Doubtful(NamedTuple):
     row: int
     confidence: float
     runner_up: int | None
-    """Row of the same view that comes next; None where the views are not at hand."""
+    """Second best row of the same view; None without the views themselves."""
 
 
 def doubtful_matches(
     alignment: Alignment, rows: list[Any] | None, at_most: int = MOST_DOUBTFUL
 ) -> list[Doubtful]:
-    """List the least sure matches of views that are matched row by row.
+    """List the matches of lowest confidence in views that are matched row by row.
 
     Parameters
     ----------
     alignment : Alignment
     rows : list of matrices or None
-        The views themselves, if they are at hand.
+        The views themselves, if known.
     at_most : int, default=20
 
     Returns
     -------
     list of Doubtful
-        The least sure first. Known pairs are not among them.
+        Lowest confidence first. Known pairs are not among them.
     """
     template, found = alignment.template, []
     for i in alignment.matched():
@@ -63,7 +63,7 @@ def doubtful_matches(
 
 
 def runners_up(template: Any, view: Any, partner: Indices, wanted: Indices) -> Indices:
-    """Row of a view that is most likely the partner but for the one that is.
+    """Most likely partner in a view other than the actual one.
 
     By the likelihood ratio that confidence is computed from, along the canonical
     directions of all matched rows.

@@ -1,4 +1,4 @@
-"""What a user knows of single rows: their ids, and columns to colour them by."""
+"""What users give for rows: ids, and columns to colour them by."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ __all__ = [
     "views_in",
 ]
 
-# A column of numbers with at most so many different whole values is one of categories.
+# A column with at most so many different whole numbers is treated as categories.
 MOST_CATEGORIES = 12
 MISSING = {"nan", "None", "NaT", "<NA>"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the user's, one array per view.
+    """A column to colour rows by, one array per view.
 
     Numbers are float32 with NaN where missing. Categories are codes into
     ``categories``, -1 where missing. A view without the column has None.
@@ -41,9 +41,9 @@ class Column:
 def check_ids(
     ids: Any, Xs: Any, names: list[str], n_rows: list[int]
 ) -> list[list[str] | None]:
-    """Names of the rows of every view as text; None where rows are just numbered.
+    """Names of the rows of every view as text; None if rows are just numbered.
 
-    Where ``ids`` is None they are the index of data frames and the ``obs_names`` of
+    If ``ids`` is None, they are the index of data frames and the ``obs_names`` of
     AnnData in ``Xs``, or the ids of views that were prepared.
     """
     if ids is None:
@@ -72,7 +72,7 @@ def check_columns(
 
 
 def views_in(Xs: Any, n_views: int) -> list[Any]:
-    """List views as the user gave them; None each where they came in one array."""
+    """List views as the user gave them; None for each if they came in one array."""
     Xs = getattr(Xs, "mod", Xs)
     each = list(Xs.values()) if isinstance(Xs, Mapping) else Xs
     if not isinstance(each, list | tuple) or len(each) != n_views:
@@ -95,7 +95,7 @@ def feature_names(X: Any, d: int) -> list[str]:
 def value_columns(
     Xs: list[Any], names: list[str], features: list[list[str]], wanted: list[list[int]]
 ) -> list[Column]:
-    """Make columns to colour rows by of some columns of the views themselves.
+    """Make columns to colour rows by from some columns of the views.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def value_columns(
     Returns
     -------
     list of Column
-        Names that two views have are followed by that of the view.
+        A name that two views have is followed by that of the view.
     """
     known = [feature for own in features for feature in set(own)]
     made = []
@@ -177,7 +177,7 @@ def _column(name: str, per_view: list[Any | None]) -> Column:
 
 
 def _text(values: NDArray[Any], whole: bool) -> list[str]:
-    """Values as text, empty where they are missing."""
+    """Values as text; empty if missing."""
     if whole:
         values = values.astype(np.int64)  # 3.0 in one view is 3 in another
     return ["" if (text := str(value)) in MISSING else text for value in values]

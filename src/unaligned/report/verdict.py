@@ -1,4 +1,4 @@
-"""Verdict: what was found and how far it can be trusted, in a few sentences."""
+"""Verdict: the results and how far they can be trusted, in a few sentences."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from unaligned.alignment import VERDICTS
 from unaligned.alignment_text import percent
 from unaligned.report.findings import Findings, ViewFindings
 
-__all__ = ["Verdict", "judge", "mood", "standing"]
+__all__ = ["Verdict", "judge", "level_of", "standing"]
 
 STANDINGS = {"objects": "Aligned", "classes": "Classes only", "none": "Not aligned"}
 
@@ -16,13 +16,13 @@ class Verdict:
     """What a reader needs to know first."""
 
     level: str
-    """"good", "partial" or "none": how many of the matches can be used."""
+    """"good", "partial" or "none": how far the matches can be used."""
     headline: str
     sentences: list[str]
 
 
 def judge(findings: Findings) -> Verdict:
-    """Say what was found, what that rests on, and what it is good for.
+    """Summarise what was found, what it is based on, and how it can be used.
 
     Parameters
     ----------
@@ -31,7 +31,8 @@ def judge(findings: Findings) -> Verdict:
     Returns
     -------
     Verdict
-        Three sentences, and a fourth where the data contradict known pairs.
+        Three sentences, and more if there is a better view or the data contradict known
+        pairs.
     """
     what = _what_was_found(findings)
     if not findings.others:
@@ -55,7 +56,7 @@ def judge(findings: Findings) -> Verdict:
 
 
 def standing(view: ViewFindings, findings: Findings) -> str:
-    """Say where one view stands, in a word or two."""
+    """Describe the result for one view in a word or two."""
     if view is findings.views[findings.template]:
         return "Template"
     if view.verdict == "none" and _is_apart(view, findings):
@@ -69,8 +70,8 @@ def standing(view: ViewFindings, findings: Findings) -> str:
     return f"{percent(view.known)} known"
 
 
-def mood(view: ViewFindings) -> str:
-    """Say how far the matches of one view can be relied on, as `Verdict.level` does."""
+def level_of(view: ViewFindings) -> str:
+    """Level of the matches of one view, as in `Verdict.level`."""
     if view.verdict == "objects" or view.known == 1:
         return "good"
     return "partial" if view.verdict == "classes" or view.known > 0 else "none"
@@ -158,7 +159,7 @@ def _judge_refused(findings: Findings, what: str, template: str) -> Verdict:
 def _use(
     findings: Findings, matched: list[ViewFindings], classes: list[ViewFindings]
 ) -> str:
-    """Say what aligned views are good for."""
+    """Say how the matches of aligned views can be used."""
     named, template = "", _quoted([findings.views[findings.template]])
     if classes and findings.n_clusters:
         named = f"clusters of {_quoted(classes)} have the names of the template's"
@@ -183,7 +184,7 @@ def _use(
 
 
 def _best_view(findings: Findings, matched: list[ViewFindings]) -> list[str]:
-    """Name a view whose clusters are clearer than those of the matched views."""
+    """Name a view whose clusters are predicted better than those of matched views."""
     if findings.best_view is None:
         return []
     best = findings.views[findings.best_view]
@@ -202,9 +203,9 @@ def _no_partner(views: list[ViewFindings]) -> str:
 
 
 def _judge_untested(findings: Findings, what: str) -> Verdict:
-    """For methods that cannot tell good matches from bad: only what was known counts.
+    """For methods without a test of their matches: only known pairs count.
 
-    Where nothing was known, their matches were at chance level on all data we measured.
+    Without known pairs, their matches were at chance level on all data we measured.
     """
     template = _quoted([findings.views[findings.template]])
     shares = [view.known for view in findings.others]

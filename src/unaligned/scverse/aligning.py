@@ -31,23 +31,23 @@ def align(
     mdata : MuData or dict of AnnData
         The modalities, which may hold different cells, and different numbers of them.
     use_rep : str or dict, default=None
-        What of each modality to read: a key of ``obsm`` or of ``layers``, for all
+        What to read of each modality: a key of ``obsm`` or of ``layers``, for all
         modalities or by name of modality. None, or ``"X"``: ``X``.
     layer : str or dict, default=None
         A key of ``layers`` to read.
     transform : {"auto", "lsi", "none"} or dict, default="auto"
-        What to do with counts, see `unaligned.prepare`: normalised by depth, with
-        logarithms, or components of peaks (LSI). It is said in ``uns``.
+        What to do with counts, see `unaligned.prepare`: normalisation by depth and
+        logarithms, or components of peaks (LSI). ``uns`` lists what was done.
     aligned : "obs_names" or what `unaligned.align` takes, default="obs_names"
         What is known of the correspondence. "obs_names": cells of one name are one
         cell, unless the names are just row numbers. None: nothing is known.
     effort : {"quick", "normal", "thorough"} or Settings, default="normal"
         How hard to search.
     inplace : bool, default=False
-        Whether to write the results into the modalities. Nothing else in them is ever
+        Whether to write the results into the modalities. Nothing else in them is
         changed.
     key_added : str, default="unaligned"
-        What to call the results.
+        Name of the results.
     random_state : int, RandomState instance or None, default=0
     verbose : int, default=0
 
@@ -61,18 +61,17 @@ def align(
     With ``inplace=True`` and the default key, every modality gets
 
     - ``obs["unaligned_partner_M"]`` and ``obs["unaligned_confidence_M"]``, for every
-      other modality M: the name of the cell there that belongs to this one, missing
-      where there is none, and how sure the match is;
-    - ``obsm["X_unaligned"]``: coordinates in a space that modalities share, where the
+      other modality M: the name of the partner there, missing if there is none, and the
+      probability that the match is right;
+    - ``obsm["X_unaligned"]``: coordinates in a space that modalities share, if the
       verdict is "objects" or "classes", for ``scanpy.pp.neighbors(use_rep=...)``;
     - ``uns["unaligned"]``: ``template``, ``modalities``, and in their order
-      ``verdict``, ``trust``, ``basis``, ``known`` and ``preparation``; where the data
-      contradict known pairs, also ``suspects``. A MuData gets it, too.
+      ``verdict``, ``trust``, ``basis``, ``known`` and ``preparation``; also
+      ``suspects`` if the data contradict known pairs. A MuData gets it, too.
 
-    Where some cells were measured in several modalities and the others in one, they are
-    the bridge: known pairs from which the modalities learn what a cell of the one looks
-    like in the other. The verdict is then "classes" at least, unless the pairs say no
-    more than pairs at random.
+    Cells that were measured in several modalities are known pairs: from them,
+    regressions between the modalities are learned (the bridge). The verdict is then
+    "classes" at least, unless the pairs are no better than random pairs.
 
     Examples
     --------

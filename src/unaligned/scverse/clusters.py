@@ -57,14 +57,14 @@ def cluster(
     and
 
     - ``obs["unaligned"]``: clusters. They have common names in the modalities that
-      ``shares_clusters`` (below) marks, and nothing to do with each other elsewhere;
+      ``shares_clusters`` (below) marks; in others, equal names mean nothing;
     - ``obsm["X_unaligned"]``: coordinates in the space that modalities share; NaN for
-      cells without a place in it, and only where modalities share one;
+      cells without a place in it; only if modalities share one;
     - in ``uns["unaligned"]`` also ``method``, ``n_clusters`` and ``shares_clusters``.
 
     Look at ``verdict`` before you use partners: SAVuC matches cells one by one
     ("objects"), finds that groups of them correspond ("classes"), or refuses a modality
-    ("none"). Other methods match cells in any case and do not test it ("untested"):
+    ("none"). Other methods match all cells without a test ("untested"):
     rely on known partners only, which have confidence one.
 
     Counts are recognised and normalised as `unaligned.prepare` does it; new cells for
@@ -97,7 +97,7 @@ def cluster(
 
 
 def _write(mdata: Any, cells: Cells, model: Any, key_added: str) -> None:
-    """Write clusters, and all that is known of the alignment."""
+    """Write clusters and the results of the alignment."""
     alignment = model.alignment_
     fused = getattr(model, "fused_views_", range(alignment.n_views))
     about = about_alignment(alignment, cells) | {
@@ -115,7 +115,7 @@ def _write(mdata: Any, cells: Cells, model: Any, key_added: str) -> None:
 
 
 def _coordinates(model: Any, X: Any, view: int) -> NDArray[Any]:
-    """Place the rows of a modality in the space that the fit made."""
+    """Place the rows of a modality in the space of the fit."""
     if hasattr(model, "transform"):
         return np.asarray(model.transform(X, view))
     common, rows = np.asarray(model.embedding_), model.alignment_.permutations[view]

@@ -1,4 +1,4 @@
-"""What the plots of cells have in common: panels, coloured points, showing, saving."""
+"""Shared by the plots of cells: panels, coloured points, showing, saving."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ LONGEST_LEGEND = 14  # names in one column, as in scanpy
 
 
 def panels(n: int) -> list[Any]:
-    """Axes for several panels in rows, a square for each."""
+    """Axes for several square panels, in rows."""
     if n == 1:
         return [get_axes(None)]
     plt = get_pyplot()
@@ -34,11 +34,11 @@ def panels(n: int) -> list[Any]:
 
 
 def draw_cells(ax: Any, places: Any, values: Values, cmap: Any, style: Any) -> None:
-    """Draw cells in their colours, those without a value first."""
+    """Draw cells in their colours; cells without a value first."""
     from matplotlib.colors import to_rgba_array
 
     if values.categories is None:
-        # The largest lie on top, as in scanpy.
+        # The largest values are on top, as in scanpy.
         order = np.argsort(np.nan_to_num(values.codes, nan=-np.inf), kind="stable")
         none = np.isnan(values.codes)
         ax.scatter(*places[none].T, color=MISSING, **style)
@@ -50,7 +50,7 @@ def draw_cells(ax: Any, places: Any, values: Values, cmap: Any, style: Any) -> N
     gray = np.array([color == MISSING for color in colors])
     below = np.flatnonzero(gray[values.codes])
     above = np.setdiff1d(np.arange(len(places)), below)
-    # In one mixed order: no category hides another one because it comes later.
+    # In random order, so that no category hides another one.
     above = np.random.RandomState(0).permutation(above)
     palette = to_rgba_array(colors)
     for rows in (below, above):
@@ -73,7 +73,7 @@ def finish(
     save: bool | str | None,
     given: bool,
 ) -> Any:
-    """Save, show or give back what was drawn, as scanpy's functions do."""
+    """Save, show or return the axes, as scanpy's functions do."""
     if save:
         ending = "" if save is True else save
         if not ending.endswith((".pdf", ".png", ".svg")):

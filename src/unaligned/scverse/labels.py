@@ -1,4 +1,4 @@
-"""``transfer_labels``: labels of the cells of one modality for those of another."""
+"""``transfer_labels``: labels of one modality for the cells of another."""
 
 from typing import Any
 
@@ -35,18 +35,18 @@ def transfer_labels(
     random_state: Any = 0,
     verbose: int = 0,
 ) -> Any:
-    """Carry labels of the cells of one modality to those of another.
+    """Transfer labels from the cells of one modality to those of another.
 
     Parameters
     ----------
     source, target : AnnData
-        Two modalities, of different cells, of the same ones, or of some in both.
+        Two modalities. Some, all or none of their cells may be in both.
     key : str
-        Column of ``source.obs`` with the labels. Cells without one teach nothing.
+        Column of ``source.obs`` with the labels. Cells without a label are not used.
     threshold : float, default=0.5
-        Least confidence of a label that is given. Below it a cell is ``unknown``.
+        Smallest confidence of a label. Below it a cell is ``unknown``.
     unknown : str, default="unknown"
-        What to call such cells.
+        Label of such cells.
     use_rep, layer, transform : str or dict, default=None, None and "auto"
         As in `align`, for both or as ``{"source": ..., "target": ...}``.
     aligned : "obs_names" or what `unaligned.align` takes, default="obs_names"
@@ -56,38 +56,37 @@ def transfer_labels(
     inplace : bool, default=False
         Whether to write the result into ``target``.
     key_added : str, default=None
-        What to call it there; None: ``f"{key}_transferred"``.
+        Its name there; None: ``f"{key}_transferred"``.
     random_state : int, RandomState instance or None, default=0
     verbose : int, default=0
 
     Returns
     -------
     pandas.DataFrame
-        A line for each cell of the target: ``label``, ``confidence`` and ``guess``, the
-        likeliest label whatever its confidence, missing where nothing is known.
+        A row for each cell of the target: ``label``, ``confidence`` and ``guess``, the
+        likeliest label whatever its confidence, missing if nothing is known.
         ``attrs`` has verdict and trust.
 
     Notes
     -----
-    Confidence is the probability that the label is right. It is found on cells whose
-    label is known without it: cells of known pairs, which are left out and labelled by
-    the others; their shares of right labels, by how clear the label was, are those of
-    cells like them. Cells with a known partner get its label, at the probability that
-    the pair is right. Where no pair is known and cells were matched one by one by their
-    structure, the matches stand for known pairs, and so the confidence is that share
-    times the trust in the matches, plus the rest times what the label has by chance.
-    Where neither is there (verdict "none"), all cells are ``unknown``, confidence 0.
+    Confidence is the probability that the label is right. It is learned from the cells
+    of known pairs: each is left out and labelled by the others, and the share of right
+    labels is estimated from how clear the label was. Cells with a known partner get its
+    label, with the probability that the pair is right as confidence. If no pair is
+    known, but cells were matched one by one, the matches are used as known pairs. The
+    confidence is then the share of right labels times the trust in the matches, plus
+    the rest times the share of the label by chance. If nothing is known or matched
+    (verdict "none"), all cells are ``unknown``, with confidence 0.
 
-    It supposes that the types of the target are among those of the source. Cells of a
-    type that the source lacks get a wrong label, with less confidence: where a label
-    has less support than nearly all of the cells that were left out (a share p below
-    0.05 of them has as little), its confidence is multiplied by p / 0.05. That needs
-    more than 20 such cells.
+    The types of the target should be among those of the source. Cells of a type that
+    the source lacks get a wrong label, with less confidence: if a label has very little
+    support (as little as a share p below 0.05 of the cells that were left out), its
+    confidence is multiplied by p / 0.05. That needs more than 20 such cells.
 
     With ``inplace=True`` the target gets ``obs["KEY_transferred"]``,
-    ``obs["KEY_transferred_confidence"]`` and ``uns["KEY_transferred"]``: what `align`
-    says of the modalities, ``threshold``, ``n_held_out`` and ``held_out``, the number
-    of cells that were left out and their share of right labels.
+    ``obs["KEY_transferred_confidence"]`` and ``uns["KEY_transferred"]``: the results of
+    `align`, ``threshold``, ``n_held_out`` and ``held_out``, the number of cells that
+    were left out and their share of right labels.
 
     Examples
     --------
@@ -180,10 +179,10 @@ def _judged(
     codes: NDArray[np.intp],
     given: NDArray[np.bool_],
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Labels of the target and their probabilities, known partners included."""
+    """Labels of the target and their probabilities, with those of known partners."""
     assert found.bridge is not None
     guess, sure = carried.labels.copy(), carried.confidence.copy()
-    if not given.any():  # what holds of matches holds if they are right
+    if not given.any():  # found pairs count only if the matches are right
         trust = float(found.alignment.trust.min())
         share = np.bincount(codes[codes >= 0]) / np.sum(codes >= 0)
         return guess, trust * sure + (1 - trust) * share[guess]

@@ -24,9 +24,9 @@ def joint_map(data: Any, *, key: str = "unaligned") -> None:
 
     Notes
     -----
-    t-SNE places 1,500 of the cells; every other cell goes between the three of them
-    that are nearest to it in the shared space. Cells without a place there have none on
-    the map (NaN).
+    t-SNE places 1,500 of the cells. Every other cell gets the mean place of the three
+    of them that are nearest to it in the shared space, weighted by nearness. Cells
+    without coordinates in the shared space are NaN on the map.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Plots of aligned cells, called as scanpy's plots are.
 
-``show=False`` gives the axes, ``ax=`` draws on axes of yours, ``save=`` writes into the
+``show=False`` returns the axes, ``ax=`` draws on given axes, ``save=`` writes into the
 folder ``figures``. scanpy itself is not needed; matplotlib is imported when something
 is drawn.
 """
@@ -50,7 +50,7 @@ def embedding(
         A column of ``obs``, a variable, or a finding: "modality", "verdict", "partner"
         (whether the cell has one) or "confidence". A list gives a panel for each.
         None: "modality". Cells without a value, and those called "unknown", are gray
-        and lie below the others. Colours in ``uns["COLUMN_colors"]`` are used.
+        and below the others. Colours in ``uns["COLUMN_colors"]`` are used.
     key : str, default="unaligned"
         The ``key_added`` of the results.
     size : float, default=None
@@ -58,11 +58,11 @@ def embedding(
     cmap : str or matplotlib Colormap, default="viridis"
         For numbers.
     title : str, default=None
-        None: what the cells are coloured by.
+        None: the name of the colour values.
     ax : matplotlib Axes, default=None
         Where to draw; for one colour only.
     show : bool, default=None
-        Whether to show the figure and give nothing. None: yes, unless ``ax`` is given.
+        Whether to show the figure and return None. None: yes, unless ``ax`` is given.
     save : bool or str, default=None
         True writes ``figures/embedding.pdf``; a string is appended to that name, and
         may end in ``.pdf``, ``.png`` or ``.svg``.
@@ -72,7 +72,7 @@ def embedding(
     Returns
     -------
     matplotlib Axes, list of them, or None
-        Axes for one colour, a list of them for several; None where it was shown.
+        Axes for one colour, a list of them for several; None if it was shown.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def partners(
     key : str, default="unaligned"
         The ``key_added`` of the results.
     n_lines : int, default=150
-        How many partners are joined by a line, chosen by a fixed seed.
+        Number of partners that are joined by a line, chosen by a fixed seed.
     ax, show, save
         As in `embedding`.
     **kwargs
@@ -153,7 +153,7 @@ def partners(
     Returns
     -------
     matplotlib Axes or None
-        None where it was shown.
+        None if it was shown.
     """
     wanted = f"X_{basis.removeprefix('X_')}"
     cells = modalities_of(data)
@@ -172,7 +172,7 @@ def partners(
     rows = np.flatnonzero(partner >= 0)
     about = cells[one].uns[key]
     listed = [*about["modalities"]]
-    # The template is trusted by definition: the other of both says what was found.
+    # The template is always trusted; the other modality has the result.
     told = [listed.index(name) for name in (one, other)]
     at = told[0] if listed[told[1]] == about["template"] else told[1]
     places = [np.asarray(cells[name].obsm[wanted])[:, :2] for name in (one, other)]
@@ -215,7 +215,7 @@ def trust(
     Returns
     -------
     matplotlib Axes or None
-        None where it was shown.
+        None if it was shown.
     """
     abouts = [own.uns[key] for own in modalities_of(data).values() if key in own.uns]
     if not abouts:

@@ -31,15 +31,15 @@ Array = NDArray[Any]
 
 
 class Placed(NamedTuple):
-    """What was found of modalities."""
+    """Alignment, bridge and places of modalities."""
 
     alignment: Alignment
     pairs: KnownPairs
     """Pairs that were given."""
     bridge: Bridge | None
-    """Regressions between them, from known pairs and those found; None without any."""
+    """Regressions between them, from known and found pairs; None without any."""
     places: dict[int, Array]
-    """Coordinates of all cells in a common space, of modalities that have one."""
+    """Coordinates of all cells in a common space, for modalities that have one."""
 
 
 @threadpool_limits.wrap(limits=1)
@@ -48,8 +48,8 @@ def place_cells(
 ) -> Placed:
     """Align modalities, and place their cells in one space.
 
-    Cells that are matched one by one are placed by the directions that the modalities
-    share; those of modalities that known pairs link, by the bridge.
+    Modalities that are matched one by one are placed by the directions that they share;
+    those that known pairs link, by the bridge.
     """
     views = check_views(cells.Xs)
     pairs, rng = check_aligned(cells.aligned, views), check_random_state(random_state)

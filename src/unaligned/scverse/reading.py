@@ -1,4 +1,4 @@
-"""What is read of AnnData and MuData: numbers, names of cells, and known pairs."""
+"""Reading AnnData and MuData: numbers, names of cells, and known pairs."""
 
 import warnings
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class Cells(NamedTuple):
     prepared: dict[str, Prepared]
     """Their numbers, and what was done to them."""
     aligned: Any
-    """What is known of the correspondence, as estimators take it."""
+    """Known pairs, in the form that estimators take."""
 
     @property
     def Xs(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _of(choice: Choice, name: str) -> str | None:
 
 
 def modalities_of(data: Any) -> dict[str, Any]:
-    """AnnData by name; of a single AnnData, which has none, the name is empty."""
+    """AnnData by name; the name of a single AnnData is empty."""
     if hasattr(data, "obs_names") and not hasattr(data, "mod"):
         return {"": data}
     return _modalities(data)
@@ -105,7 +105,7 @@ def _modalities(mdata: Any) -> dict[str, Any]:
 def _prepared(
     cells: Any, name: str, rep: str | None, layer: str | None, transform: str | None
 ) -> Prepared:
-    """Read the matrix of a modality that is asked for, and prepare it."""
+    """Read and prepare the wanted matrix of a modality."""
     if rep is not None and rep != "X":
         if rep not in cells.obsm and rep not in cells.layers:
             raise ValueError(
@@ -127,7 +127,7 @@ def _prepared(
 
 
 def _shared_names(modalities: list[Any]) -> Pairs:
-    """Pairs of cells that have one name."""
+    """Pairs of cells of the same name."""
     names = [list(cells.obs_names) for cells in modalities]
     numbered = [are_row_numbers(own) for own in names]
     pairs, skipped = {}, False

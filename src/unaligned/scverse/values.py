@@ -1,4 +1,4 @@
-"""What cells are coloured by, over all modalities that are drawn."""
+"""Values that cells are coloured by, for all modalities that are drawn."""
 
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ class Values(NamedTuple):
 
 
 def values_of(cells: dict[str, Any], color: str, key: str) -> Values:
-    """Look up what to colour cells by.
+    """Look up the values that cells are coloured by.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def values_of(cells: dict[str, Any], color: str, key: str) -> Values:
         A column of ``obs`` or a variable of any of them, or a finding of `align`:
         "modality", "verdict", "partner" (whether a cell has one) or "confidence".
     key : str
-        What the results of `align` are called.
+        Name of the results of `align`.
     """
     import pandas as pd  # comes with AnnData
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -91,7 +91,7 @@ def _finding(own: Any, name: str, color: str, key: str) -> Any:
 
 
 def _order(parts: list[Any], seen: Any) -> list[str]:
-    """Names of categories, in the order of a modality's own where it has one."""
+    """Names of categories, in the order of a modality if it has one."""
     known = [
         str(name)
         for part in parts
@@ -104,7 +104,7 @@ def _order(parts: list[Any], seen: Any) -> list[str]:
 
 
 def _colors(cells: dict[str, Any], color: str, names: list[str]) -> list[Any]:
-    """Colours of categories: those that a modality keeps in ``uns``, or of a map."""
+    """Colours of categories: those in ``uns`` of a modality, or of a colour map."""
     import matplotlib as mpl
 
     for own in cells.values():

@@ -1,4 +1,4 @@
-"""What is written into AnnData and MuData, under names that begin with one key."""
+"""Writing results into AnnData and MuData, under names that begin with one key."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ __all__ = ["about_alignment", "categories", "write_alignment"]
 
 
 def about_alignment(alignment: Alignment, cells: Cells) -> dict[str, Any]:
-    """Say what was found of the modalities, in forms that ``uns`` can hold."""
+    """Results for all modalities, in forms that ``uns`` can hold."""
     about: dict[str, Any] = {
         "template": alignment.view_names[alignment.template],
         "modalities": np.array(alignment.view_names, dtype=object),
@@ -41,13 +41,13 @@ def write_alignment(
     about: dict[str, Any],
     key_added: str,
 ) -> None:
-    """Write partners, coordinates and what is said of the modalities.
+    """Write partners, coordinates and the results for all modalities.
 
     Parameters
     ----------
     mdata : MuData or dict of AnnData
     cells : Cells
-        What was read of it.
+        The same, as it was read.
     alignment : Alignment
     places : dict of ndarray
         Coordinates of the cells of a modality, by its index.
@@ -71,7 +71,7 @@ def write_alignment(
 
 
 def categories(codes: NDArray[np.intp], names: Any) -> Any:
-    """Give a column of categories; -1 is missing."""
+    """Make a column of categories; -1 is missing."""
     import pandas as pd  # comes with AnnData
 
     return pd.Categorical.from_codes(codes, names)
@@ -80,7 +80,7 @@ def categories(codes: NDArray[np.intp], names: Any) -> Any:
 def _partners(
     alignment: Alignment, i: int, j: int, n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Row of modality j for every row of modality i (-1: none), and how sure it is."""
+    """Row of modality j for every row of modality i (-1: none), and its confidence."""
     pairs, sure = matches_of(alignment, i, j)
     partner, confidence = np.full(n, -1, dtype=np.intp), np.zeros(n)
     partner[pairs[:, 0]], confidence[pairs[:, 0]] = pairs[:, 1], sure

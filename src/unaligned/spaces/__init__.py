@@ -1,4 +1,4 @@
-"""Embedding spaces: new vectors of one translated into another, and looked up there."""
+"""Embedding spaces: translate new vectors of one space, and look them up in another."""
 
 from unaligned.spaces.lookup import Neighbors
 from unaligned.spaces.translator import SpaceTranslator

@@ -21,10 +21,10 @@ TINY = 1e-12
 
 
 class Moments(NamedTuple):
-    """Weighted sums over pairs of rows, which are counted from an origin."""
+    """Weighted sums over pairs of rows, relative to an origin."""
 
     origin: tuple[Array, Array]
-    """Where either space begins: near its mean, for the sake of precision."""
+    """Origin of each space: near its mean, for precision."""
     weight: float
     x: Array
     y: Array
@@ -32,17 +32,17 @@ class Moments(NamedTuple):
     xy: Array
 
     def __add__(self, other: Any) -> "Moments":
-        """Put the sums of two sets of pairs together."""
+        """Add the sums of two sets of pairs."""
         parts = zip(self[1:], other[1:], strict=True)
         return Moments(self.origin, *(one + two for one, two in parts))
 
 
 class LinearMap(NamedTuple):
-    """From rows of one space to rows of another."""
+    """Linear map from rows of one space to rows of another."""
 
     slopes: Array
     mean: Array
-    """Mean of the rows that the map starts from."""
+    """Mean of the rows of the first space."""
     target_mean: Array
 
     def apply(self, X: Array) -> Array:
@@ -75,7 +75,7 @@ def moments_of(
     d, e = X.shape[1], Y.shape[1]
     sums = np.zeros(d), np.zeros(e), np.zeros((d, d)), np.zeros((d, e))
     total = Moments(origin, 0.0, *sums)
-    # In the order of X: of files, pages that lie together are read together.
+    # In the order of X, so that files are read page by page.
     order = np.argsort(pairs[:, 0], kind="stable")
     for block in row_blocks(X):
         at = order[block]
@@ -98,7 +98,7 @@ def moments_of(
 
 
 def solve(moments: Moments, penalties: tuple[float, ...]) -> list[LinearMap]:
-    """Fit a map for each penalty, over the mean sum of squares of a column.
+    """Fit a map for each penalty, relative to the mean sum of squares of a column.
 
     Infinity gives the mean of Y for all rows.
     """
@@ -123,15 +123,15 @@ def choose_penalty(
     Parameters
     ----------
     moments : Moments
-        Of the pairs that are learned from.
+        Of the training pairs.
     X, Y : ndarray of shape (p, d) and (p, e)
-        Pairs that were held out, in rows of equal number.
+        Held-out pairs: row r of X belongs to row r of Y.
     weights : ndarray of shape (p,)
 
     Returns
     -------
     penalty : float
-        Infinity where none is better than the mean.
+        Infinity if none is better than the mean.
     fitted : LinearMap
     quality : float
         Share of the variance of Y explained: R², at least 0.

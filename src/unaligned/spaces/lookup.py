@@ -1,7 +1,7 @@
-"""Nearest rows of translated vectors, less those that are near to everything.
+"""Nearest rows of translated vectors, with a correction for hubs.
 
-In many dimensions some rows are among the nearest of a great many vectors (hubs). So a
-row's closeness to a vector counts less, the closer the row is to vectors in general:
+In many dimensions some rows are among the nearest of very many vectors (hubs). So the
+mean similarity of a row to vectors is subtracted from its similarity to one vector:
 cross-domain similarity local scaling (CSLS; Conneau and others, 2018), by which the
 score of row y for vector x is cos(x, y) − r(y) / 2, with r(y) the mean cosine of y and
 the ten translated vectors nearest to it.
@@ -20,12 +20,12 @@ __all__ = ["Neighbors", "RowIndex", "index_rows"]
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
-N_CROWD = 10  # vectors near to a row that say how crowded it is there. Custom
-N_SAMPLED = 5000  # vectors that are looked at for that. Cost
+N_CROWD = 10  # vectors near a row whose mean similarity is subtracted. Custom
+N_SAMPLED = 5000  # vectors that these are looked for among. Cost
 
 
 class Neighbors(NamedTuple):
-    """Rows of the other space that are nearest to translated vectors."""
+    """Rows of the second space that are nearest to translated vectors."""
 
     rows: Indices
     """Numbers of the nearest rows, best score first: (m, k)."""
@@ -40,10 +40,10 @@ class Neighbors(NamedTuple):
 
 
 class RowIndex(NamedTuple):
-    """Rows of a space, ready to be looked up."""
+    """Rows of a space, prepared for lookup."""
 
     rows: Array
-    """At unit length around the centre, in float32: (n, e)."""
+    """Centred rows at unit length, in float32: (n, e)."""
     center: Array
     crowding: Array
     """Mean cosine of each row and the vectors nearest to it: (n,)."""
@@ -63,18 +63,18 @@ class RowIndex(NamedTuple):
         scores : ndarray of shape (m, k)
         """
         asked = unit_rows((moved - self.center).astype(np.float32))
-        # One column more makes the score an inner product.
+        # With one more column the score is an inner product.
         asked = np.column_stack([asked, np.ones(len(asked), dtype=np.float32)])
         return top_products(asked, np.column_stack([self.rows, -self.crowding / 2]), k)
 
     def similarity(self, rows: Indices, scores: Array) -> Array:
-        """Give the cosines that scores were made of."""
+        """Compute the cosines from the scores."""
         cosines: Array = scores + self.crowding[rows] / 2
         return cosines
 
 
 def index_rows(Y: Array, center: Array, moved: Array) -> RowIndex:
-    """Make the rows of a space ready.
+    """Prepare the rows of a space for lookup.
 
     Parameters
     ----------

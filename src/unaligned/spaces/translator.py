@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 HELD_OUT = 0.2  # share of the pairs that choose the penalty: five folds, one of them
 MOST_HELD_OUT = 2000  # pairs: the error of a share is then about a point. Cost
-FEWEST_PAIRS = 10  # of fewer, two would be held out at most
+FEWEST_PAIRS = 10  # with fewer, at most one would be held out
 
 
 class SpaceTranslator(BaseEstimator):
@@ -52,12 +52,12 @@ class SpaceTranslator(BaseEstimator):
     alignment_ : Alignment
         The rows that were matched, the verdict and the trust.
     n_pairs_ : int
-        Pairs that the map is learned from; 0 where there is none, and then nothing can
-        be translated.
+        Pairs that the map is learned from; if 0, there is no map, and nothing can be
+        translated.
     quality_ : float
         Share of the variance of the second space that is explained, on pairs held out.
     top1_ : float
-        Share of those pairs whose right row is the nearest of all.
+        Share of held-out pairs whose right row is the nearest of all.
     view_names_in_, n_features_per_view_
         What was fitted.
 
@@ -66,25 +66,24 @@ class SpaceTranslator(BaseEstimator):
     The map is ridge regression of the columns of the second space on those of the
     first, each pair with the weight of its confidence. A fifth of the pairs, at most
     2,000, is held out to choose the penalty. Rows that are near to vectors in general
-    (hubs) are looked up as if they were further away (CSLS).
+    (hubs) get lower scores (CSLS).
 
     The pairs held out give the confidence: each is looked up among all rows of the
     second space, and a logistic regression tells hits from misses. Confidence is its
-    probability times the trust in the alignment. Pairs that were matched wrongly count
-    as misses, so that it is too low rather than too high.
+    probability times the trust in the alignment. Wrong matches count as misses, so
+    confidence is too low rather than too high.
 
     A vector that is unlike those that the map was learned from, or whose counterpart is
-    missing in the second space, has low confidence. Two shares are counted, and the
-    smaller is ``typical``: of rows of the first space that are as far from the row
-    nearest to them, and of pairs held out whose nearest row has as low a score. Below
-    0.05 confidence is multiplied by ``typical / 0.05``. Of the vectors that are like
-    the others up to a tenth lose some confidence by that.
+    missing in the second space, has low confidence. ``typical`` is the smaller
+    of two shares: of rows of the first space that are as far from their nearest row,
+    and of held-out pairs whose nearest row has as low a score. If it is below 0.05,
+    confidence is multiplied by ``typical / 0.05``. This reduces the confidence of up to
+    a tenth of the ordinary vectors, too.
 
     Spaces may be mapped from files (``numpy.load(path, mmap_mode="r")``): they are read
     block by block. The rows of the second are kept at unit length in float32.
 
-    Spaces without any object in common are refused, unless pairs are known: there is
-    nothing to match.
+    Spaces without any object in common are refused, unless pairs are known.
 
     Examples
     --------
@@ -164,7 +163,7 @@ class SpaceTranslator(BaseEstimator):
         return self
 
     def _learn(self, X: Array, Y: Array, pairs: Array, sure: Array, rng: Any) -> None:
-        """Fit the map and the probability of a hit."""
+        """Fit the map, and the probability that the nearest row is right."""
         order = rng.permutation(len(pairs))
         n_held = min(int(HELD_OUT * len(pairs)), MOST_HELD_OUT)
         held, rest = order[:n_held], order[n_held:]
@@ -229,7 +228,7 @@ class SpaceTranslator(BaseEstimator):
         return Neighbors(rows[:, :n_neighbors], cosines[:, :n_neighbors], sure, typical)
 
     def _ready(self) -> "SpaceTranslator":
-        """Complain where there is no map."""
+        """Refuse to translate if there is no map."""
         check_is_fitted(self)
         if not self.n_pairs_:
             trust = min(self.alignment_.trust)
@@ -244,7 +243,7 @@ class SpaceTranslator(BaseEstimator):
 def _trusted_pairs(
     alignment: Alignment, known: tuple[Array, Array]
 ) -> tuple[Array, Array, float]:
-    """Pairs to learn from, how much each counts, and the trust in them."""
+    """Training pairs, their weights, and the trust in them."""
     if len(alignment.matched()) == 2:
         pairs, sure = matches_of(alignment, 0, 1)
         return pairs, sure, float(min(alignment.trust))

@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 
 class Surroundings(NamedTuple):
-    """Rows of a space, and how far each is from the nearest other one."""
+    """Rows of a space, and the distance of each to the nearest other one."""
 
     rows: Array
     """Around the center, in float32: (n, d)."""
@@ -23,7 +23,7 @@ class Surroundings(NamedTuple):
     """Sorted: (n,)."""
 
     def typical(self, X: Array) -> Array:
-        """Give the share of rows that are as far from the others as each vector.
+        """Share of rows that are as far from the others as each vector is.
 
         Parameters
         ----------
@@ -39,7 +39,7 @@ class Surroundings(NamedTuple):
 
 
 def surroundings_of(X: Array, center: Array) -> Surroundings:
-    """Measure how far each row of a space is from the nearest other one.
+    """Measure the distance of each row of a space to the nearest other one.
 
     Parameters
     ----------

@@ -46,12 +46,12 @@ function confidenceColouring() {
   return {
     kind: "confidence",
     title: "Confidence",
-    range: [0, template.sureness.reduce((a, b) => Math.max(a, b), 0) || 1],
-    numbers: views.map((view) => view.sureness),
+    range: [0, template.rowConfidence.reduce((a, b) => Math.max(a, b), 0) || 1],
+    numbers: views.map((view) => view.rowConfidence),
     missing: "no partner",
     // What ties a row to the template; the template itself needs no tie.
     say: (view, row) =>
-      view === template || view.sureness[row] === NOBODY ? null : `confidence ${decimal(view.sureness[row])}`,
+      view === template || view.rowConfidence[row] === NOBODY ? null : `confidence ${decimal(view.rowConfidence[row])}`,
   };
 }
 

@@ -38,17 +38,17 @@ for (const view of views) {
   view.partners.forEach((row, place) => {
     if (row !== NOBODY) view.places[row] = place;
   });
-  view.sureness = new Float32Array(view.n).fill(NOBODY);
+  view.rowConfidence = new Float32Array(view.n).fill(NOBODY);
   view.shown = new Uint8Array(view.n).fill(1);
 }
 
-// sureness[row]: confidence of a row's match; of the template's rows, of their surest.
+// rowConfidence[row]: confidence of the match of a row; of the template, the largest.
 for (const view of others) {
   view.partners.forEach((row, place) => {
     if (row === NOBODY) return;
     const sure = view.confidence[place];
-    view.sureness[row] = sure;
-    template.sureness[place] = Math.max(template.sureness[place], sure);
+    view.rowConfidence[row] = sure;
+    template.rowConfidence[place] = Math.max(template.rowConfidence[place], sure);
   });
 }
 
@@ -65,8 +65,8 @@ function partner(view, row, other) {
 
 // Whether a row's match can be relied on: that of a matched view, or a known one.
 function isSound(view, row) {
-  if (view === template || view.mood === "good") return true;
-  return view.mood === "partial" && view.sureness[row] === 1;
+  if (view === template || view.level === "good") return true;
+  return view.level === "partial" && view.rowConfidence[row] === 1;
 }
 
 function idOf(view, row) {

@@ -39,10 +39,10 @@ function chooseRows() {
   for (const view of views) {
     const isForeign = kind === "cluster" && !view.sharesClusters;
     const wanted = only === null || isForeign ? null : codes[view.index];
-    const { shown, sureness } = view;
+    const { shown, rowConfidence } = view;
     shown.fill(only === null || wanted !== null ? 1 : 0);
     if (wanted !== null) for (let row = 0; row < view.n; row++) shown[row] = wanted[row] === only;
-    if (threshold !== null) for (let row = 0; row < view.n; row++) shown[row] &= sureness[row] >= threshold;
+    if (threshold !== null) for (let row = 0; row < view.n; row++) shown[row] &= rowConfidence[row] >= threshold;
   }
 }
 

@@ -97,7 +97,7 @@ function tableRow(line) {
   if (template.labels) cells.push(clusterMark(template, place));
   cells.push(view.name, idOf(view, row));
   if (template.labels) cells.push(clusterMark(view, row));
-  cells.push(confidenceMark(confidence, view.mood));
+  cells.push(confidenceMark(confidence, view.level));
   cells.forEach((content, i) => {
     const cell = made.insertCell();
     cell.className = HEADINGS[i].className ?? "";
@@ -113,9 +113,9 @@ function clusterMark(view, row) {
   return mark;
 }
 
-function confidenceMark(confidence, mood) {
+function confidenceMark(confidence, level) {
   const mark = element("span", "meter", "");
-  const bar = element("span", `bar ${mood}`, "");
+  const bar = element("span", `bar ${level}`, "");
   const filled = element("i", "", "");
   filled.style.width = `${100 * confidence}%`;
   bar.append(filled);
