@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 from threadpoolctl import threadpool_limits
 
-from unaligned.base import Iterate, NewRowsMixin, SharedSpaceMixin, ViewClusterer
+from unaligned.base import Iterate, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT, Milestone
 from unaligned.deadline import NEVER, Deadline
 from unaligned.known_pairs import KnownPairs
+from unaligned.new_rows import NewRowsMixin, SharedSpaceMixin
 from unaligned.parameters import COMMON, INT_OR_AUTO, POSITIVE
 from unaligned.partitions.labeller import fit_labeller
 from unaligned.progress import say
