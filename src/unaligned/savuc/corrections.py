@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unaligned.savuc.anchors import Anchors
 from unaligned.savuc.assign import assign_rest, match_free, with_known
 from unaligned.savuc.config import Settings
-from unaligned.savuc.couplings import N_KEEPING, keep_distances, sinkhorn
+from unaligned.savuc.couplings import keep_distances, sinkhorn
 from unaligned.savuc.refine import (
     N_ROUNDS,
     Known,
@@ -30,6 +30,7 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
 MOST_KEPT = 500  # rows of a view whose distances correct a matching. Cost: their cube
+N_CORRECTED = 15  # steps that keep distances. Cost: 50 find no more partners
 N_REMATCHED = 2  # times that all rows are matched by likelihood, in narrow tables
 
 
@@ -56,7 +57,7 @@ def near_to_near(
     n_directions, temperature = settings.schedule[0]
     kernel = dense_kernel(*along_directions(cross, rows, n_directions), temperature)
     plans = sinkhorn(kernel[None], one.masses, other.masses, N_ROUNDS)
-    plan = keep_distances(plans, one, other, N_KEEPING, settings)[0]
+    plan = keep_distances(plans, one, other, N_CORRECTED, settings)[0]
     kept: Array = rows.fixed + rows.share * (rows.one.T @ plan @ rows.other)
     return kept
 

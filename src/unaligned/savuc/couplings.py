@@ -15,7 +15,7 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.anchors import Anchors
 from unaligned.savuc.config import Settings
 
-__all__ = ["N_KEEPING", "couple_centres", "keep_distances", "sinkhorn"]
+__all__ = ["couple_centres", "keep_distances", "sinkhorn"]
 
 Array = NDArray[Any]
 
