@@ -122,6 +122,44 @@ def test_candidates_equal_no_row_that_is_tested_and_no_other():
     assert {*left} == every - taken
 
 
+def test_pairs_that_are_not_tested_are_learned_from(maps, monkeypatch):
+    learned, shown = [], []
+
+    def learn(one, other, settings):
+        learned.append((one, other))
+        return learn_again(one, other, settings)
+
+    def gains(cross, one, other, n_tested, *_):
+        shown.append((n_tested, one, other))
+        return [(np.arange(n_tested), np.ones(n_tested))]
+
+    monkeypatch.setattr(module, "learn_again", learn)
+    monkeypatch.setattr(module, "tested_gains", gains)
+    settings = replace(QUICK, n_tested=100, n_refined=150)
+    held_out_evidence(*maps, np.arange(300), settings, np.random.RandomState(0))
+    assert len(learned) == len(shown) == 5
+    names = [{row.tobytes(): i for i, row in enumerate(rows)} for rows in maps]
+    tested, always = set(), set(range(300))
+    for (one, other), (n_tested, *sides) in zip(learned, shown, strict=True):
+        assert len(one) == 80 + 50
+        rows, partners = (
+            [name[row.tobytes()] for row in side]
+            for name, side in zip(names, (one, other), strict=True)
+        )
+        assert rows == partners
+        candidates = {names[0][row.tobytes()] for row in sides[0]}
+        fold = {names[0][row.tobytes()] for row in sides[0][:n_tested]}
+        # What is tested was not learned from; all rows that are never tested compete.
+        assert n_tested == len(fold) == 20
+        assert not fold & {*rows}
+        assert len(candidates) == 20 + 200
+        tested |= fold
+        always &= {*rows}
+    assert len(tested) == 100
+    assert len(always) == 50
+    assert not always & tested
+
+
 @pytest.mark.parametrize(
     ("gains", "n_tested"), [((1, -9, -9, -9), 4), ((-1, 9, 9, 9), 1), ((0, 1, 1, 1), 1)]
 )
