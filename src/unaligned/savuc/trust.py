@@ -81,7 +81,9 @@ class PairFit(NamedTuple):
 def excess_over(evidence: Evidence, rivals: list[Evidence]) -> float:
     """Evidence for a matching beyond that of its best rival, and beyond none.
 
-    The lower bound of J, and of its difference from every rival's J.
+    The lower bound of J, and of its difference from every rival's J. A rival that
+    nothing speaks for, J ≤ 0, is none, however uncertain its J is: its test ended
+    early.
 
     Examples
     --------
@@ -91,6 +93,7 @@ def excess_over(evidence: Evidence, rivals: list[Evidence]) -> float:
     differences = (
         Evidence(evidence.mean - rival.mean, hypot(evidence.error, rival.error))
         for rival in rivals
+        if rival.mean > 0
     )
     return min(found.lower for found in (evidence, *differences))
 
