@@ -5,7 +5,7 @@ from related_views import QUICK, search_view, shuffled_pair, true_cross
 from unaligned.kernels.devices import Cores
 from unaligned.savuc import search as module
 from unaligned.savuc.assign import match_rows
-from unaligned.savuc.corrections import near_to_near, single_rows
+from unaligned.savuc.corrections import correct_by_distances, single_rows
 from unaligned.savuc.refine import join_rows, score
 from unaligned.savuc.search import PairSearch
 from unaligned.savuc.trust import agreement
@@ -47,12 +47,12 @@ def test_distances_correct_matches_that_are_wrong(pair):
     anchors = single_rows(one, everything), single_rows(other, everything)
     truth = true_cross(one.whitened, other.whitened, order)
     cross = partly_right(one, other, order, 0.3)
-    kept = near_to_near(cross, rows, anchors, QUICK)
+    kept = correct_by_distances(cross, rows, anchors, QUICK)
     assert agreement(kept, truth) > max(0.9, agreement(cross, truth) + 0.1)
     # The distances of other rows do not.
     moved = rng().permutation(120)
     strangers = anchors[1]._replace(distances=anchors[1].distances[moved][:, moved])
-    astray = near_to_near(cross, rows, (anchors[0], strangers), QUICK)
+    astray = correct_by_distances(cross, rows, (anchors[0], strangers), QUICK)
     assert agreement(astray, truth) < agreement(kept, truth) - 0.1
 
 
@@ -62,7 +62,9 @@ def test_known_pairs_take_their_part(pair):
     search = PairSearch(one, other, QUICK, Cores(), known)
     free_one, free_other = search.anchors
     assert len(free_one.masses) == len(free_other.masses) == 80
-    kept = near_to_near(search.all_rows.fixed, search.all_rows, search.anchors, QUICK)
+    kept = correct_by_distances(
+        search.all_rows.fixed, search.all_rows, search.anchors, QUICK
+    )
     partner = match_rows(kept, one.whitened, other.whitened, QUICK, known).partner
     assert np.mean(order[partner] == np.arange(120)) > 0.95
 
@@ -75,7 +77,7 @@ def test_few_rows_are_corrected_and_many_are_not(pair, monkeypatch):
         asked.append(cross)
         return true_cross(one.whitened, other.whitened, order)
 
-    monkeypatch.setattr(module, "near_to_near", spy)
+    monkeypatch.setattr(module, "correct_by_distances", spy)
     for most, corrected in ((120, True), (119, False)):
         asked.clear()
         monkeypatch.setattr(module, "MOST_KEPT", most)
@@ -86,6 +88,8 @@ def test_few_rows_are_corrected_and_many_are_not(pair, monkeypatch):
     # What does not raise the score is not taken.
     monkeypatch.setattr(module, "MOST_KEPT", 120)
     truth = true_cross(one.whitened, other.whitened, order)
-    monkeypatch.setattr(module, "near_to_near", lambda cross, *_: 0.01 * cross[::-1])
+    monkeypatch.setattr(
+        module, "correct_by_distances", lambda cross, *_: 0.01 * cross[::-1]
+    )
     cross, _ = PairSearch(one, other, QUICK, Cores()).refine(truth, rng())
     assert agreement(cross, truth) > 0.95

@@ -24,7 +24,7 @@ from unaligned.savuc.refine import (
 )
 from unaligned.savuc.starts import SearchView
 
-__all__ = ["MOST_KEPT", "near_to_near", "rematch", "single_rows"]
+__all__ = ["MOST_KEPT", "correct_by_distances", "rematch", "single_rows"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -45,13 +45,13 @@ def single_rows(view: SearchView, rows: Indices) -> Anchors:
     )
 
 
-def near_to_near(
+def correct_by_distances(
     cross: Array, rows: RowPair, anchors: tuple[Anchors, Anchors], settings: Settings
 ) -> Array:
-    """Let rows that are near each other go to rows that are near each other.
+    """Take steps that keep distances between rows, from the plan of a matching.
 
-    Matches that a cycle has fitted to noise do not, and are given up. The anchors are
-    the rows themselves.
+    Matches that a cycle has fitted to noise keep no distances, and are given up. The
+    anchors are the rows themselves.
     """
     one, other = anchors
     n_directions, temperature = settings.schedule[0]

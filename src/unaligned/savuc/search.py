@@ -12,7 +12,12 @@ from unaligned.kernels.neighbors import top_products
 from unaligned.savuc.anchors import Anchors
 from unaligned.savuc.assign import mutual_partners
 from unaligned.savuc.config import Settings
-from unaligned.savuc.corrections import MOST_KEPT, near_to_near, rematch, single_rows
+from unaligned.savuc.corrections import (
+    MOST_KEPT,
+    correct_by_distances,
+    rematch,
+    single_rows,
+)
 from unaligned.savuc.refine import (
     N_TIMES_SAMPLED,
     Fit,
@@ -153,7 +158,7 @@ class PairSearch:
 
         fit, rises, anchors = settle(cross), True, self.anchors
         while anchors and rises and not arrived(fit[0]):
-            kept = near_to_near(fit[0], self.all_rows, anchors, self.settings)
+            kept = correct_by_distances(fit[0], self.all_rows, anchors, self.settings)
             again = settle(kept)
             rises = again[1] > fit[1]
             fit = again if rises else fit
