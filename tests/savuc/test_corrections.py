@@ -4,8 +4,9 @@ from related_views import QUICK, search_view, shuffled_pair, true_cross
 
 from unaligned.kernels.devices import Cores
 from unaligned.savuc import search as module
+from unaligned.savuc.anchors import single_rows
 from unaligned.savuc.assign import match_rows
-from unaligned.savuc.corrections import correct_by_distances, single_rows
+from unaligned.savuc.corrections import correct_by_distances
 from unaligned.savuc.refine import join_rows, score
 from unaligned.savuc.search import PairSearch
 from unaligned.savuc.trust import agreement
@@ -32,7 +33,7 @@ def partly_right(one, other, order, share):
 def test_rows_stand_for_themselves(pair):
     view, *_ = pair
     rows = np.array([3, 5, 8])
-    found = single_rows(view, rows)
+    found = single_rows(view.whitened, view.sketch, rows)
     np.testing.assert_array_equal(found.means, view.whitened[rows])
     np.testing.assert_allclose(found.masses, np.full(3, 1 / 3))
     expected = view.sketch.distances[rows][:, rows]
@@ -44,7 +45,10 @@ def test_distances_correct_matches_that_are_wrong(pair):
     one, other, order = pair
     rows = join_rows(one.whitened, other.whitened)
     everything = np.arange(120)
-    anchors = single_rows(one, everything), single_rows(other, everything)
+    anchors = (
+        single_rows(one.whitened, one.sketch, everything),
+        single_rows(other.whitened, other.sketch, everything),
+    )
     truth = true_cross(one.whitened, other.whitened, order)
     cross = partly_right(one, other, order, 0.3)
     kept = correct_by_distances(cross, rows, anchors, QUICK)
@@ -80,13 +84,13 @@ def test_few_rows_are_corrected_and_many_are_not(pair, monkeypatch):
     monkeypatch.setattr(module, "correct_by_distances", spy)
     for most, corrected in ((120, True), (119, False)):
         asked.clear()
-        monkeypatch.setattr(module, "MOST_KEPT", most)
+        monkeypatch.setattr(module, "MOST_SINGLE", most)
         search = PairSearch(one, other, QUICK, Cores())
         cross, value = search.refine(partly_right(one, other, order, 0.5), rng())
         assert bool(asked) is corrected
         assert value == pytest.approx(score(cross, QUICK), rel=1e-5)
     # What does not raise the score is not taken.
-    monkeypatch.setattr(module, "MOST_KEPT", 120)
+    monkeypatch.setattr(module, "MOST_SINGLE", 120)
     truth = true_cross(one.whitened, other.whitened, order)
     monkeypatch.setattr(
         module, "correct_by_distances", lambda cross, *_: 0.01 * cross[::-1]

@@ -152,7 +152,7 @@ def test_signatures_that_are_the_same_are_coupled():
     one = make_anchors(0, size=12)
     order = np.random.RandomState(3).permutation(12)
     other = permuted(one, order)
-    noise = np.zeros((1, 1, 1), np.float32)
+    noise = np.ones((1, 1, 1), np.float32)  # the first slice counts nothing
     settings = replace(QUICK, learning_temperature=1e-4)
     (plan,) = couplings.signature_couplings(one, other, noise, settings)
     np.testing.assert_array_equal(plan.argmax(axis=0), order)
@@ -168,6 +168,39 @@ def test_the_search_finds_a_hidden_permutation():
     assert 1 <= len(plans) <= 2
     # Anchors that lie close together share their mass; most find their own image.
     assert np.mean(plans[0].argmax(axis=0) == order) >= 0.6
+
+
+def test_distances_between_many_rows_are_those_of_their_largest_eigenvalues(
+    monkeypatch,
+):
+    one, other = (make_anchors(seed, size=30).distances for seed in (0, 1))
+    plans = random_plans(3, make_anchors(0, size=30), make_anchors(1, size=30))
+    expected = np.einsum("ij,bjk,kl->bil", one, plans, other)
+    np.testing.assert_allclose(couplings.between(one, other)(plans), expected, 1e-4)
+    # Points of four columns: few eigenvalues hold what their distances say.
+    monkeypatch.setattr(couplings, "N_EIGENVECTORS", 12)
+    found = couplings.between(one, other)(plans)
+    assert np.abs(found - expected).max() < 0.1 * expected.std()
+    factors = couplings.leading_factors(one)
+    values = np.linalg.eigvalsh(one.astype(float))
+    rest = np.sort(np.abs(values))[:-12]
+    left = one - factors[0] @ factors[1]
+    assert np.linalg.norm(left) == pytest.approx(np.linalg.norm(rest), rel=1e-3)
+
+
+def test_rows_find_a_hidden_permutation():
+    one = make_anchors(0, size=80)
+    one = one._replace(masses=np.full(80, 1 / 80, dtype=np.float32))
+    order = np.random.RandomState(3).permutation(80)
+    found = couplings.couple_rows(
+        one, permuted(one, order), QUICK, np.random.RandomState(0)
+    )
+    assert len(found) == QUICK.n_starts // couplings.STARTS_OF_ROWS
+    right = [np.mean(plan.argmax(axis=0) == order) for plan in found]
+    assert max(right) > 0.9
+    strangers = make_anchors(1, size=80)._replace(masses=one.masses)
+    astray = couplings.couple_rows(one, strangers, QUICK, np.random.RandomState(0))
+    assert max(np.mean(plan.argmax(axis=0) == order) for plan in astray) < 0.2
 
 
 def test_the_search_gives_the_same_for_the_same_random_numbers(pair):

@@ -1,11 +1,18 @@
 from dataclasses import replace
 
 import numpy as np
-from related_views import QUICK, measured_views, search_view, shuffled_pair
+from related_views import (
+    QUICK,
+    measured_views,
+    search_view,
+    shuffled_pair,
+    true_cross,
+)
 
 from unaligned.kernels.devices import Cores
 from unaligned.savuc import starts
 from unaligned.savuc.geometry import whiten
+from unaligned.savuc.search import PairSearch
 from unaligned.savuc.starts import (
     crosses_of,
     families_of,
@@ -14,6 +21,7 @@ from unaligned.savuc.starts import (
     have_few_factors,
     prepare_view,
 )
+from unaligned.savuc.trust import agreement
 
 
 def rng(seed=0):
@@ -29,6 +37,17 @@ def test_starts_are_of_the_families_that_views_allow():
         assert all(start.shape == (7, 6) for family in found for start in family)
         counts.append([len(family) for family in found])
     assert counts[1] == [*counts[0], QUICK.n_candidates]
+
+
+def test_every_row_is_an_anchor_where_rows_are_few():
+    X, Y, order = shuffled_pair(150)
+    views = search_view(X), search_view(Y)
+    search = PairSearch(*views, QUICK, Cores())
+    found = find_starts(search.families, rng(), Cores())[1]
+    truth = true_cross(*search.whitened, order)
+    assert max(agreement(cross, truth) for cross in found) > 0.6
+    many = PairSearch(*views, replace(QUICK, n_sketched=149), Cores())
+    assert len(many.families) == len(search.families) - 1
 
 
 def test_the_longest_rows_are_paired_once(monkeypatch):

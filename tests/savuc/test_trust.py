@@ -218,7 +218,7 @@ def slow_gains(A, B, finding, n_tested, n_runners_up):
     # One slope, within rows, for all of the runners-up.
     x = np.concatenate([near[1:] - near[1:].mean() for near, _ in found.values()])
     y = np.concatenate([alike[1:] - alike[1:].mean() for _, alike in found.values()])
-    slope = max(np.linalg.lstsq(x[:, None], y, rcond=None)[0][0], 0)
+    slope = np.clip(np.linalg.lstsq(x[:, None], y, rcond=None)[0][0], 0, 1)
     gains = {}
     for i, (near, alike) in found.items():
         more_alike = alike[0] - alike[1:].mean()
@@ -239,6 +239,28 @@ def test_gains_are_those_of_a_loop_over_rows(seed, n_runners_up):
     np.testing.assert_array_equal(tested, list(expected))
     np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
     assert len(tested) > 5
+
+
+def test_closeness_explains_no_more_likeness_than_there_is_closeness():
+    # Rows lie on circles. Directions that find have a constant beside each circle, so
+    # that closeness varies half as much there as likeness in those that judge.
+    rng = np.random.RandomState(0)
+    angle, circle = rng.uniform(0, 2 * np.pi, 200), np.repeat(np.arange(10), 20)
+    A = np.zeros((200, 40))
+    A[np.arange(200), circle] = np.cos(angle)
+    A[np.arange(200), 10 + circle] = np.sin(angle)
+    A[:, 20:] = A[:, :20]
+    finding = np.arange(40) < 20
+    A, finding = np.hstack([A, np.eye(10)[circle]]), np.append(finding, [True] * 10)
+    tested, gains = gains_of_split(A, A.copy(), finding, 200, 5)
+    expected = slow_gains(A, A, finding, 200, 5)
+    np.testing.assert_array_equal(tested, np.arange(200))
+    np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
+    cosines = np.cos(angle[:, None] - angle)
+    same = circle[:, None] == circle
+    np.fill_diagonal(same, False)
+    nearest = np.sort(np.where(same, cosines, -np.inf), axis=1)[:, -5:]
+    np.testing.assert_allclose(gains, (1 - nearest.mean(axis=1)) / 2, atol=1e-10)
 
 
 def test_too_few_mutual_pairs_have_no_gains():

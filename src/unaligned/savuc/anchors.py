@@ -1,9 +1,9 @@
 """Anchors: a few dozen points that stand for a view in the search.
 
 Distances within a view are the same in every view of the same objects, up to noise; the
-search couples anchors so that distances agree. Anchors are centres of k-means. Every
-anchor has a signature: the quantiles of its distances to all rows. It needs no
-correspondence, and tells where to start.
+search couples anchors so that distances agree. Anchors are centres of k-means, or the
+rows themselves where they are few. Every anchor has a signature: the quantiles of its
+distances to all rows. It needs no correspondence, and tells where to start.
 """
 
 from typing import Any, NamedTuple
@@ -19,14 +19,18 @@ from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry
 
 __all__ = [
+    "MOST_SINGLE",
     "Anchors",
     "Sketch",
     "centres",
+    "single_rows",
     "sketch_rows",
 ]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
+
+MOST_SINGLE = 500  # rows of a view that may be anchors themselves. Cost: their square
 
 
 class Sketch(NamedTuple):
@@ -130,6 +134,17 @@ def centres(
         sizes / sizes.sum(),
         averaging.T @ whitened[clustered],
         sketch_averaging.T @ sketch.signatures,
+    )
+
+
+def single_rows(whitened: Array, sketch: Sketch, rows: Indices) -> Anchors:
+    """Take rows of a view for anchors; its sketch must hold all of its rows."""
+    distances = sketch.distances[np.ix_(rows, rows)]
+    return Anchors(
+        distances / (distances.mean() or 1.0),
+        np.full(len(rows), 1 / len(rows), dtype=np.float32),
+        whitened[rows],
+        sketch.signatures[rows],
     )
 
 

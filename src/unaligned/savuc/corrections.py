@@ -24,25 +24,12 @@ from unaligned.savuc.refine import (
 )
 from unaligned.savuc.starts import SearchView
 
-__all__ = ["MOST_KEPT", "correct_by_distances", "rematch", "single_rows"]
+__all__ = ["correct_by_distances", "rematch"]
 
 Array = NDArray[Any]
-Indices = NDArray[np.intp]
 
-MOST_KEPT = 500  # rows of a view whose distances correct a matching. Cost: their cube
 N_CORRECTED = 15  # steps that keep distances. Cost: 50 find no more partners
 N_REMATCHED = 2  # times that all rows are matched by likelihood, in narrow tables
-
-
-def single_rows(view: SearchView, rows: Indices) -> Anchors:
-    """Take rows of a view for anchors; its sketch must hold all of its rows."""
-    distances = view.sketch.distances[np.ix_(rows, rows)]
-    return Anchors(
-        distances / (distances.mean() or 1.0),
-        np.full(len(rows), 1 / len(rows), dtype=np.float32),
-        view.whitened[rows],
-        view.sketch.signatures[rows],
-    )
 
 
 def correct_by_distances(

@@ -6,6 +6,7 @@ distances; self-learning prefers those under which the two views are linear func
 each other; the fittest are kept. All couplings are one (B, K_a, K_b) array.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.anchors import Anchors
 from unaligned.savuc.config import Settings
 
-__all__ = ["couple_centres", "keep_distances", "sinkhorn"]
+__all__ = ["couple_centres", "couple_rows", "keep_distances", "sinkhorn"]
 
 Array = NDArray[Any]
 
 N_KEEPING = 50  # Gromov–Wasserstein steps
+N_EIGENVECTORS = 60  # of distances that steps use. Cost: for centres, these are all
+STARTS_OF_ROWS = 10  # starts of centres for one of rows, which costs as much
 N_LEARNING = 8  # rounds of self-learning
 ALIKE = 0.9  # cosine of two couplings that count as one
 TINY = np.float32(1e-30)  # keeps quotients finite
@@ -33,13 +36,11 @@ def couple_centres(
     Half of them start from signatures with more and more noise, the other
     half from noise alone: signatures mislead where many anchors look the same.
     """
-    shape = settings.n_starts, len(one.masses), len(other.masses)
-    noise = 2 * rng.standard_normal(shape).astype(np.float32)
     half = settings.n_starts // 2
-    growing = np.linspace(0, 1, half, dtype=np.float32)[:, None, None]
+    noise = draw_noise(one, other, settings.n_starts, rng)
     plans = np.concatenate(
         [
-            signature_couplings(one, other, growing * noise[:half], settings),
+            signature_couplings(one, other, noise[:half], settings),
             sinkhorn(np.exp(noise[half:]), one.masses, other.masses, 20),
         ]
     )
@@ -48,13 +49,35 @@ def couple_centres(
     return plans[: settings.n_candidates]
 
 
+def couple_rows(
+    one: Anchors, other: Anchors, settings: Settings, rng: np.random.RandomState
+) -> Array:
+    """Couple the rows of two small views, from signatures with more and more noise.
+
+    Of few rows, centres of k-means are too few or change with the noise; rows do not.
+    """
+    n_starts = max(settings.n_starts // STARTS_OF_ROWS, 1)
+    noise = draw_noise(one, other, n_starts, rng)
+    plans = signature_couplings(one, other, noise, settings)
+    return keep_distances(plans, one, other, N_KEEPING, settings)
+
+
+def draw_noise(
+    one: Anchors, other: Anchors, n_starts: int, rng: np.random.RandomState
+) -> Array:
+    """Draw noise for the logarithms of couplings."""
+    shape = n_starts, len(one.masses), len(other.masses)
+    return np.asarray(2 * rng.standard_normal(shape).astype(np.float32))
+
+
 def signature_couplings(
     one: Anchors, other: Anchors, noise: Array, settings: Settings
 ) -> Array:
-    """Couple anchors whose signatures are alike, for every slice of noise."""
+    """Couple anchors whose signatures are alike; noise grows from slice to slice."""
+    growing = np.linspace(0, 1, len(noise), dtype=np.float32)[:, None, None]
     cosine = unit_rows(one.signatures) @ unit_rows(other.signatures).T
-    plans = np.exp((cosine - 1) / np.float32(settings.learning_temperature) + noise)
-    return sinkhorn(plans, one.masses, other.masses, 20)
+    plans = (cosine - 1) / np.float32(settings.learning_temperature) + growing * noise
+    return sinkhorn(np.exp(plans), one.masses, other.masses, 20)
 
 
 def sinkhorn(plans: Array, a: Array, b: Array, n_iter: int) -> Array:
@@ -72,13 +95,34 @@ def keep_distances(
     """Proximal Gromov–Wasserstein steps: anchors near each other go near each other."""
     a, b = one.masses, other.masses
     constant = (one.distances**2 @ a)[:, None] + (other.distances**2 @ b)[None, :]
+    moved = between(one.distances, other.distances)
     for _ in range(n_steps):
-        cost = constant - 2 * (one.distances @ plans @ other.distances)
+        cost = constant - 2 * moved(plans)
         cost -= cost.min(axis=2, keepdims=True)
         cost *= np.float32(-1 / settings.keeping_temperature)
         plans = plans * np.exp(cost, out=cost)
         plans = sinkhorn(plans, a, b, 10)
     return plans
+
+
+def between(one: Array, other: Array) -> Callable[[Array], Array]:
+    """Give the function of couplings T that is D₁ T D₂.
+
+    Large D are replaced by their leading eigenvectors: n² operations, not n³.
+    """
+    if max(len(one), len(other)) <= N_EIGENVECTORS:
+        return lambda plans: one @ plans @ other
+    left, to_left = leading_factors(one)
+    right, to_right = leading_factors(other)
+    return lambda plans: left @ (to_left @ plans @ to_right.T) @ right.T
+
+
+def leading_factors(distances: Array) -> tuple[Array, Array]:
+    """Factors F and G of a symmetric matrix F G, of its largest eigenvalues."""
+    values, vectors = np.linalg.eigh(distances)
+    largest = np.argsort(-np.abs(values))[:N_EIGENVECTORS]
+    vectors = vectors[:, largest]
+    return vectors * values[largest], vectors.T
 
 
 def learn(

@@ -9,15 +9,10 @@ from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.kernels.neighbors import top_products
-from unaligned.savuc.anchors import Anchors
+from unaligned.savuc.anchors import MOST_SINGLE, Anchors, single_rows
 from unaligned.savuc.assign import mutual_partners
 from unaligned.savuc.config import Settings
-from unaligned.savuc.corrections import (
-    MOST_KEPT,
-    correct_by_distances,
-    rematch,
-    single_rows,
-)
+from unaligned.savuc.corrections import correct_by_distances, rematch
 from unaligned.savuc.refine import (
     N_TIMES_SAMPLED,
     Fit,
@@ -34,6 +29,7 @@ from unaligned.savuc.refine import (
 )
 from unaligned.savuc.rivals import fit_against_rivals
 from unaligned.savuc.starts import (
+    Family,
     SearchView,
     families_of,
     find_starts,
@@ -112,7 +108,6 @@ class PairSearch:
             for side, rows in zip(self.whitened, given, strict=True)
         )
         self.few_factors = have_few_factors(one, other)
-        self.families = families_of(one, other, settings, self.few_factors)
         n_rows = max(map(len, self.whitened))
         self.few_rows = n_rows <= N_TIMES_SAMPLED * settings.n_refined
 
@@ -169,12 +164,20 @@ class PairSearch:
         return cross, score(cross, self.settings)
 
     @cached_property
+    def families(self) -> list[Family]:
+        """Ways to find starts."""
+        return families_of(*self.views, self.settings, self.few_factors, self.anchors)
+
+    @cached_property
     def anchors(self) -> tuple[Anchors, Anchors] | None:
         """Free rows of both views as anchors, where they are few."""
-        if max(map(len, self.whitened)) > min(MOST_KEPT, self.settings.n_sketched):
+        if max(map(len, self.whitened)) > min(MOST_SINGLE, self.settings.n_sketched):
             return None
-        (one, other), (free, free_other) = self.views, self.free
-        return single_rows(one, free), single_rows(other, free_other)
+        one, other = (
+            single_rows(view.whitened, view.sketch, rows)
+            for view, rows in zip(self.views, self.free, strict=True)
+        )
+        return one, other
 
     def draw_rows(self, cross: Array, rng: np.random.RandomState) -> RowPair:
         """Rows for a cycle: all, or a sample of the first view and rows nearest to it.

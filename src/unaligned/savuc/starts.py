@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.savuc.anchors import Anchors, Sketch, centres, sketch_rows
 from unaligned.savuc.config import Settings
-from unaligned.savuc.couplings import couple_centres
+from unaligned.savuc.couplings import couple_centres, couple_rows
 from unaligned.savuc.extremes import MOST_FACTORS, couple_extremes
 from unaligned.savuc.geometry import Geometry, effective_directions, whiten
 
 __all__ = [
+    "Family",
     "SearchView",
     "families_of",
     "find_starts",
@@ -62,12 +63,16 @@ def prepare_view(
 
 
 def families_of(
-    one: SearchView, other: SearchView, settings: Settings, few_factors: bool
+    one: SearchView,
+    other: SearchView,
+    settings: Settings,
+    few_factors: bool,
+    rows: tuple[Anchors, Anchors] | None = None,
 ) -> list[Family]:
-    """Ways to find starts; the longest rows lead to some where factors are few.
+    """Ways to find starts: from centres, and rows where they or their factors are few.
 
-    Centres of k-means change with random numbers. The longest rows do not, and are
-    paired once.
+    The longest rows, which lead to some where factors are few, do not change with
+    random numbers, and are paired once. ``rows`` are anchors, if there are few.
     """
 
     @cache
@@ -75,6 +80,10 @@ def families_of(
         return from_extremes(one, other, settings)
 
     families: list[Family] = [lambda rng: from_centres(one, other, settings, rng)]
+    if rows:
+        families.append(
+            lambda rng: crosses_of(couple_rows(*rows, settings, rng), *rows)
+        )
     if few_factors:
         families.append(lambda _: extremes())
     return families

@@ -243,7 +243,8 @@ def gains_of_split(
     # Among runners-up, likeness rises with closeness: so much of it is no evidence.
     centred = near[:, 1:] - near[:, 1:].mean(axis=1, keepdims=True)
     slope = np.vdot(centred, alike[:, 1:]) / max(np.vdot(centred, centred), 1e-12)
-    residual = alike - max(float(slope), 0.0) * near
+    # At most all of it: likeness in other directions cannot rise faster than closeness.
+    residual = alike - min(max(float(slope), 0.0), 1.0) * near
     return tested, residual[:, 0] - residual[:, 1:].mean(axis=1)
 
 
