@@ -85,6 +85,29 @@ def test_rivals_are_spared_where_there_is_no_evidence(nothing, monkeypatch):
     assert examine(search, truth, [], rng()) == [(truth, nothing)]
 
 
+@pytest.mark.parametrize("few", [False, True])
+def test_no_more_rivals_are_tested_once_one_is_as_good(few, monkeypatch):
+    search, truth = searched(*shuffled_pair(200))
+    search.few_factors = few
+    alike = [Evidence(0.0, 0.1)] * 5 + [Evidence(1.0, 0.1)] + [Evidence(0.0, 0.1)] * 50
+    started = []
+
+    def spy(search, cross, start, rng):
+        started.append(start)
+        return -cross, alike[len(started) - 1]
+
+    monkeypatch.setattr(module, "rival", spy)
+    others = [truth] * 6
+    found = fit_against_rivals(search, (truth, 1.0), others, rng())
+    assert all(start is truth for start in started[:6])
+    if few:  # the best of all that was found leads, and the others are not as good
+        assert found.evidence == alike[5]
+        assert len(started) > 8
+    else:
+        assert found.trust < 0.01
+        assert len(started) == 8
+
+
 def test_where_factors_are_few_the_matching_with_most_evidence_is_tested(monkeypatch):
     search, truth = searched(*shuffled_pair(100))
     known = {1.0: Evidence(0.2, 0.01), 2.0: Evidence(0.5, 0.02), 3.0: Evidence(0.3, 0)}

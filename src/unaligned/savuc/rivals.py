@@ -33,25 +33,15 @@ Tested = tuple[Array, Evidence]
 """A cross-correlation, and the evidence for it."""
 
 NOTHING = Evidence(0.0, 0.0)
+N_AT_ONCE = 4  # rivals that are tested side by side. Cost
 
 
 def fit_against_rivals(
     search: "PairSearch", fit: Fit, others: list[Array], rng: np.random.RandomState
 ) -> PairFit:
-    """Test a matching against others that were found.
-
-    Where factors are few, the score hardly tells them apart, and the one with the
-    most evidence is tested against the rest.
-    """
+    """Test a matching against others that were found, and against random ones."""
     examined = examine(search, fit[0], others, rng)
-    leading, evidence = examined[0]
-    if search.few_factors:
-        leading, evidence = max(examined, key=lambda each: each[1].lower)
-    rivals = [
-        NOTHING if found == UNTESTED else found
-        for cross, found in examined
-        if agreement(cross, leading) <= SAME
-    ]
+    (leading, evidence), rivals = split_off_leading(search, examined)
     excess = excess_over(evidence, rivals)
     trust = trust_in(excess, search.settings)
     value = score(leading, search.settings)
@@ -67,8 +57,8 @@ def examine(
     """Test a matching and its rivals: give each with the evidence for it.
 
     Rivals are what else the search found, and random starts where that is not enough.
-    They are spared where there is no evidence, but for what was found where factors are
-    few.
+    Where factors are few, all that was found is tested. Else, rivals are tested as long
+    as the matching exceeds those before: no other would change that it does not.
     """
     settings, partner = search.settings, search.matching(cross, rng)
     evidence = held_out_evidence(*search.whitened, partner, settings, rng)
@@ -78,22 +68,46 @@ def examine(
     if search.few_factors:  # with one of them wrong, the others still give evidence
         n_rivals *= 2
     starts = [*others, *[None] * n_rivals][:n_rivals]
-    n_first = len(others) if search.few_factors else 0
-    examined = [(cross, evidence), *compete(search, cross, starts[:n_first], rng)]
-    if max(found.lower for _, found in examined) > 0:
-        examined += compete(search, cross, starts[n_first:], rng)
+    draws = spawn(rng, n_rivals)
+    at = min(len(others), n_rivals) if search.few_factors else 0
+    examined = [(cross, evidence), *compete(search, cross, starts[:at], draws)]
+    while at < n_rivals:
+        (_, evidence), rivals = split_off_leading(search, examined)
+        if excess_over(evidence, rivals) <= 0:
+            break
+        batch = slice(at, at + N_AT_ONCE)
+        examined += compete(search, cross, starts[batch], draws[batch])
+        at += N_AT_ONCE
     return examined
+
+
+def split_off_leading(
+    search: "PairSearch", examined: list[Tested]
+) -> tuple[Tested, list[Evidence]]:
+    """Give the matching that is tested, and the evidence for its rivals.
+
+    It is the first. But where factors are few, the score hardly tells matchings apart,
+    and it is the one with the most evidence.
+    """
+    leading = examined[0]
+    if search.few_factors:
+        leading = max(examined, key=lambda each: each[1].lower)
+    rivals = [
+        NOTHING if evidence == UNTESTED else evidence
+        for cross, evidence in examined
+        if agreement(cross, leading[0]) <= SAME
+    ]
+    return leading, rivals
 
 
 def compete(
     search: "PairSearch",
     cross: Array,
     starts: list[Array | None],
-    rng: np.random.RandomState,
+    draws: list[np.random.RandomState],
 ) -> list[Tested]:
     """Refine and test other matchings, but for those that come to this one."""
-    function = partial(rival, search, cross)
-    found = search.cores.map(function, starts, spawn(rng, len(starts)))
+    found = search.cores.map(partial(rival, search, cross), starts, draws)
     return [each for each in found if each is not None]
 
 
