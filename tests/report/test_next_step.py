@@ -75,6 +75,15 @@ def test_categories_are_left_out_before_a_longer_search():
         assert step.command == "--effort thorough"
 
 
+def test_categories_are_left_out_where_matches_are_doubtful():
+    base = make_findings()
+    views = [base.views[0], replace(base.views[1], prepared=prepared(*NUMBERS, CITY))]
+    doubtful = replace(base, views=views)
+    assert next_step(doubtful).command == "--categorical drop"
+    views[1] = replace(views[1], confidence=np.full(25, 0.9))
+    assert next_step(replace(base, views=views)) is None
+
+
 def test_too_few_columns_for_a_test_are_said_before_all_else():
     findings = refused("normal")
     narrow = [replace(view, n_features=3) for view in findings.views]

@@ -9,6 +9,7 @@ from unaligned.savuc.trust import FEWEST_DIRECTIONS
 __all__ = ["NextStep", "next_step"]
 
 NARROW = 20  # columns; the study of narrow tables ends there
+ENOUGH_RIGHT = 0.8  # share of matches that are expected to be right
 LONGER = {"quick": "normal", "normal": "thorough"}
 
 
@@ -28,8 +29,17 @@ class NextStep:
         return f"{self.text} ({self.command})." if self.command else f"{self.text}."
 
 
+WITHOUT_CATEGORIES = NextStep(
+    "Leave out categories, which can hide the relations between other columns",
+    'prepare(table, categorical="drop")',
+    "--categorical drop",
+)
+
+
 def next_step(findings: Findings) -> NextStep | None:
     """Suggest what to try next; None if every view is aligned or partners are known.
+
+    Where matches are doubtful and a table has categories, that is to leave these out.
 
     Parameters
     ----------
@@ -53,9 +63,11 @@ def next_step(findings: Findings) -> NextStep | None:
             "--method SAVuC",
         )
     refused = [view for view in findings.others if _is_refused(view, findings)]
-    if not refused:
-        return None
     concerned = [findings.views[findings.template], *refused]
+    if not refused:
+        doubtful = [view for view in findings.others if _is_doubtful(view)]
+        has_categories = any(map(_has_categories, [*concerned, *doubtful]))
+        return WITHOUT_CATEGORIES if doubtful and has_categories else None
     too_narrow = [view for view in concerned if view.n_features < FEWEST_DIRECTIONS]
     if too_narrow:
         return NextStep(
@@ -70,12 +82,7 @@ def next_step(findings: Findings) -> NextStep | None:
             "--transform auto",
         )
     if any(map(_has_categories, concerned)):
-        return NextStep(
-            "Leave out categories, which hide the relations between other columns if "
-            "the tables do not have them in common",
-            'prepare(table, categorical="drop")',
-            "--categorical drop",
-        )
+        return WITHOUT_CATEGORIES
     if (effort := findings.effort) is None or effort in LONGER:
         longer = LONGER[effort or "normal"]
         return NextStep("Search longer", f'effort="{longer}"', f"--effort {longer}")
@@ -105,6 +112,12 @@ def _is_refused(view: ViewFindings, findings: Findings) -> bool:
     apart = {i for group in findings.apart for i in group.trusted()}
     aligned_apart = any(findings.views[i] is view for i in apart)
     return view.verdict == "none" and not aligned_apart and not isnan(view.trust)
+
+
+def _is_doubtful(view: ViewFindings) -> bool:
+    """Whether a view is matched, but more than one match in five may be wrong."""
+    matched = view.verdict == "objects" and view.n_matched > 0
+    return matched and view.expected_right < ENOUGH_RIGHT * view.n_matched
 
 
 def _has_categories(view: ViewFindings) -> bool:
