@@ -46,6 +46,9 @@ class Commands(click.Group):
             if (short := memory_complaint(error)) is None:
                 raise
             raise click.ClickException(short) from None
+        except KeyboardInterrupt:  # while modules are imported, before a session hears
+            click.echo("Stopped.", err=True)
+            raise SystemExit(130) from None
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
