@@ -188,6 +188,15 @@ def test_bad_text_after_the_sample_is_still_a_complaint(csv):
         csv(text.encode() + b"\xe9,1\n")
 
 
+def test_columns_of_one_name_are_numbered(csv):
+    view = csv("name,x,kind,x,kind\na,1,u,2,v\nb,3,u,4,w\n")
+    assert view.feature_names == ["x", "x.1"]
+    assert {name: list(of) for name, of in view.other_columns.items()} == {
+        "kind": ["u", "u"],
+        "kind.1": ["v", "w"],
+    }
+
+
 def test_gaps_need_pyarrow(csv, monkeypatch):
     monkeypatch.setattr(delimited, "has_pyarrow", lambda: False)
     with pytest.raises(DataFileError, match=r"[^.]\. Missing.*unaligned\[io\]"):
