@@ -1,5 +1,6 @@
 """The list of commands, and what asking for help imports."""
 
+import io
 import subprocess
 import sys
 
@@ -31,6 +32,15 @@ def test_stopped_while_modules_are_imported(monkeypatch):
     monkeypatch.setattr(cli, "import_module", stop)
     stopped = run("align", "one.csv", "other.csv")
     assert (stopped.exit_code, stopped.stderr) == (130, "Stopped.\n")
+
+
+def test_terminals_without_unicode(monkeypatch):
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="latin-1", write_through=True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    with pytest.raises(SystemExit):
+        main.main(["--version"])
+    click.echo("view “crm” für")
+    assert terminal.buffer.getvalue().endswith("view ?crm? für\n".encode("latin-1"))
 
 
 def test_methods_are_those_of_the_library():

@@ -1,5 +1,6 @@
 """The command line: one file per command of ``unaligned``."""
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -36,6 +37,13 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         return getattr(import_module(f"unaligned.cli.{cmd_name}"), cmd_name)
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run on any terminal: characters that it does not have become "?"."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
+        return super().main(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; its imports may run out of memory."""
