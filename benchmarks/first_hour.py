@@ -6,6 +6,8 @@ truth, and adds a JSON line for each trial to ``benchmarks/results/first_hour.js
 
 - ``customers``: two tables without a key, 800 × 12 and 640 × 9, linear maps of six
   common factors with noise 0.3; ``gaps`` is the same with 3 % of the cells empty;
+- ``categories``: customers, each table with a category of four values beside its
+  numbers; ``left out`` is the same with ``--categorical drop``;
 - ``counts``: RNA and ATAC counts of the same 1,300 cells, whose depth varies;
 - ``embeddings``: vectors of the same 3,000 items in two spaces, 256 and 128 columns;
 - ``split``: tables that scikit-learn ships, their columns dealt out at random to two
@@ -37,7 +39,9 @@ TABLES = {
     "diabetes": load_diabetes,
     "digits": load_digits,
 }
+CATEGORIES = {"categories": [], "left out": ["--categorical", "drop"]}  # and options
 N_CUSTOMERS = 10  # seeds, with and without gaps
+N_WITH_CATEGORIES = 5  # seeds, with the category and without
 N_OTHERS = 3  # seeds of counts and of embeddings
 N_SPLITS = 10  # of the columns of each table
 LEAST_EXACT = 0.05  # share of right matches below which an accepted pair is wrong
@@ -49,6 +53,9 @@ def cases():
         (kind, "", seed)
         for kind in ("customers", "gaps")
         for seed in range(N_CUSTOMERS)
+    ]
+    customers += [
+        (kind, "", seed) for kind in CATEGORIES for seed in range(N_WITH_CATEGORIES)
     ]
     others = [
         (kind, "", seed)
@@ -69,6 +76,15 @@ def customers(seed, missing=0.0):
     for table in (one, other):
         table[rng.uniform(size=table.shape) < missing] = np.nan
     return one, other, rows
+
+
+def category(X, seed):
+    """Draw a category of four values for each row, which depends on its numbers."""
+    rng = np.random.RandomState(2000 + seed)
+    value = X @ rng.randn(X.shape[1])
+    value += 0.5 * value.std() * rng.randn(len(X))
+    bounds = np.quantile(value, [0.2, 0.5, 0.8])
+    return rng.permutation(list("ABCD"))[np.digitize(value, bounds)]
 
 
 def cell_states(rng, n):
@@ -144,20 +160,27 @@ def make(case):
         return split(what, seed)
     if kind == "gaps":
         return customers(seed, missing=0.03)
+    if kind in CATEGORIES:
+        return customers(seed)
     return {"customers": customers, "counts": counts, "embeddings": embeddings}[kind](
         seed
     )
 
 
-def write_table(path, X, prefix):
-    """Write a table as CSV: a header, an id of every row, empty cells for gaps."""
+def write_table(path, X, prefix, categories=None):
+    """Write a table as CSV: a header, an id of every row, empty cells for gaps.
+
+    The categories of the rows, if there are any, are the last column.
+    """
     with path.open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file)
-        lines.writerow(["name", *(f"{prefix}{i}" for i in range(X.shape[1]))])
+        last = [] if categories is None else ["group"]
+        lines.writerow(["name", *(f"{prefix}{i}" for i in range(X.shape[1])), *last])
         whole = X.dtype.kind == "i"
         for row, values in enumerate(X.tolist()):
             cells = values if whole else ["" if v != v else f"{v:.6g}" for v in values]
-            lines.writerow([f"{prefix}-{row}", *cells])
+            last = [] if categories is None else [categories[row]]
+            lines.writerow([f"{prefix}-{row}", *cells, *last])
 
 
 def run(case):
@@ -165,12 +188,14 @@ def run(case):
     one, other, truth = make(case)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        write_table(folder / "one.csv", one, "a")
-        write_table(folder / "other.csv", other, "b")
+        for name, X, prefix in (("one", one, "a"), ("other", other, "b")):
+            groups = category(X, case[2]) if case[0] in CATEGORIES else None
+            write_table(folder / f"{name}.csv", X, prefix, groups)
         output = folder / "out"
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         command = ["align"] if case[0] == "split" else ["cluster"]
         command += ["one.csv", "other.csv", "-o", "out", "--quiet"]
+        command += CATEGORIES.get(case[0], [])
         subprocess.run(
             [sys.executable, "-m", "unaligned", *command], check=True, cwd=folder
         )

@@ -16,10 +16,19 @@ PAGE = Path(__file__).parents[1] / "docs" / "first_hour.md"
 TRIALS = {
     "customers": "Customers",
     "gaps": "Customers with gaps",
+    "categories": "Customers with a category",
+    "left out": "The same with `--categorical drop`",
     "counts": "Counts",
     "embeddings": "Embeddings",
 }
-BARS = {"customers": 0.8, "gaps": 0.8, "counts": 0.95, "embeddings": 1.0}
+BARS = {
+    "customers": 0.8,
+    "gaps": 0.8,
+    "categories": 0.8,
+    "left out": 0.8,
+    "counts": 0.95,
+    "embeddings": 1.0,
+}
 
 
 def is_accepted(record):

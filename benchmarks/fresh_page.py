@@ -18,12 +18,12 @@ PAGE = Path(__file__).parents[1] / "docs" / "fresh.md"
 LEAST_EXACT = 0.05  # share of right matches from which objects were found
 LEAST_KEPT = 0.5  # share of the right matches that refinement keeps, of true ones
 RELATED = {
-    "split": "columns dealt out at random",
+    "split": "columns split at random",
     "groups": "natural groups of columns",
 }
 NULLS = {
     "cross": "two tables",
-    "disjoint": "columns dealt out, other rows",
+    "disjoint": "columns split, other rows",
     "parts": "natural groups of columns, other rows",
     "columns": "columns of one file permuted one by one",
 }

@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 
 from unaligned import Alignment
+from unaligned.alignment_parts import PROMISING, TRUSTED
 from unaligned.known_pairs import check_aligned
+from unaligned.savuc.config import Settings
+from unaligned.savuc.trust import trust_in
 from unaligned.views import check_views
 
 
@@ -163,7 +166,8 @@ def test_without_pandas_the_way_out_is_named(alignment, monkeypatch):
 
 def test_repr_says_what_matters(alignment):
     assert repr(alignment) == (
-        "Alignment of 3 views with the 3 rows of view b: a none (trust 0.20), "
+        "Alignment of 3 views with the 3 rows of view b: a none (promising, not "
+        "confirmed, trust 0.20), "
         "c objects (trust 0.70)"
     )
     known, trust = np.array([0.4, 1, 0]), np.array([0.9, 1, np.nan])
@@ -180,12 +184,36 @@ def test_repr_says_what_matters(alignment):
     )
 
 
+def test_promising_are_views_with_some_evidence_that_are_not_matched(alignment):
+    assert alignment.promising() == [0]
+    assert "a none (promising, not confirmed, trust 0.20)" in repr(alignment)
+    assert "<td>none (promising)</td>" in alignment._repr_html_()
+    assert replace(alignment, trust=np.array([0.005, 1, 0.7])).promising() == []
+    bridged = ["known pairs", "structure", "structure"]  # their trust is of a p-value
+    assert replace(alignment, basis=bridged).promising() == []
+    pair = Alignment(
+        0,
+        alignment.permutations,
+        alignment.confidence,
+        np.array([1, 0.1, 0.8]),
+        verdict=["objects", "none", "objects"],
+    )
+    apart = replace(alignment, template=1, trust=np.array([0.4, 1, 0.4]), verdict=[])
+    assert apart.promising() == [0, 2]
+    assert replace(apart, others=[pair]).promising() == []
+
+
+def test_no_evidence_is_not_promising():
+    settings = Settings()
+    assert trust_in(0.0, settings) < PROMISING <= trust_in(0.002, settings) < TRUSTED
+
+
 def test_notebooks_show_a_table_of_the_views(alignment):
     odd = Alignment(**vars(alignment) | {"view_names": ["a", "b", "<c>"]})
     root = ElementTree.fromstring(odd._repr_html_())  # well-formed, names escaped
     rows = [[cell.text for cell in row] for row in root.find("tbody")]
     assert [row[:4] for row in rows] == [
-        ["a", "none", "2 of 3", "0.7"],
+        ["a", "none (promising)", "2 of 3", "0.7"],
         ["b", "template", None, None],
         ["<c>", "objects", "2 of 3", "0.65"],
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.alignment_parts import BASES, TRUSTED, VERDICTS, check_parts
+from unaligned.alignment_parts import BASES, PROMISING, TRUSTED, VERDICTS, check_parts
 from unaligned.alignment_tables import TablesMixin, matches_of
 from unaligned.alignment_text import describe, to_html
 
@@ -161,6 +161,33 @@ class Alignment(TablesMixin):
             Views whose verdict is "objects".
         """
         return [i for i, verdict in enumerate(self.verdict) if verdict == "objects"]
+
+    def promising(self) -> list[int]:
+        """List the views that are not matched, though something speaks for it.
+
+        Their verdict is "none". Held-out rows gave more evidence for the best matching
+        that was found than for any other, but too little to trust it. Search longer, or
+        name some pairs.
+
+        Returns
+        -------
+        list of int
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rows = [np.arange(2), np.array([-1, -1]), np.array([-1, -1])]
+        >>> alignment = Alignment(0, rows, [np.ones(2)] * 3, np.array([1, 0.3, 0.001]))
+        >>> alignment.promising()
+        [1]
+        """
+        apart = {i for group in self.others for i in group.trusted()}
+        return [
+            i
+            for i in range(self.n_views)
+            if self.verdict[i] == "none" and self.basis[i] == "structure"
+            if PROMISING <= self.trust[i] < TRUSTED and i not in apart
+        ]
 
     def trusted_pairs(
         self, at_least: float = TRUSTED

@@ -7,9 +7,10 @@ import numpy as np
 if TYPE_CHECKING:
     from unaligned.alignment import Alignment
 
-__all__ = ["BASES", "TRUSTED", "VERDICTS", "check_parts"]
+__all__ = ["BASES", "PROMISING", "TRUSTED", "VERDICTS", "check_parts"]
 
 TRUSTED = 0.5  # the trust from which a view counts as aligned, in all of the library
+PROMISING = 0.01  # the trust from which there is evidence, though too little
 VERDICTS = ("objects", "classes", "none", "untested")
 BASES = ("structure", "known pairs")
 

@@ -33,11 +33,12 @@ def describe(alignment: "Alignment") -> str:
         f"Alignment of {alignment.n_views} views with the {n} rows of view "
         f"{names[alignment.template]}"
     )
-    found = []
+    found, promising = [], alignment.promising()
     for i, name in enumerate(names):
         if i != alignment.template:
             trust, known = alignment.trust[i], alignment.known[i]
-            about = [] if np.isnan(trust) else [f"trust {trust:.2f}"]
+            about = ["promising, not confirmed"] if i in promising else []
+            about += [] if np.isnan(trust) else [f"trust {trust:.2f}"]
             about += [f"{percent(known)} known"] if known else []
             brackets = f" ({', '.join(about)})" if about else ""
             found.append(f"{name} {alignment.verdict[i]}{brackets}")
@@ -52,7 +53,7 @@ def describe(alignment: "Alignment") -> str:
 def to_html(alignment: "Alignment") -> str:
     """Table of the views: what corresponds, how many rows, how far to trust it."""
     n = len(alignment.permutations[alignment.template])
-    lines = []
+    lines, promising = [], alignment.promising()
     for i, name in enumerate(alignment.view_names):
         matched, trust = alignment.permutations[i] >= 0, alignment.trust[i]
         if i == alignment.template:
@@ -60,7 +61,7 @@ def to_html(alignment: "Alignment") -> str:
         else:
             sure = alignment.confidence[i][matched]
             cells = [
-                alignment.verdict[i],
+                alignment.verdict[i] + (" (promising)" if i in promising else ""),
                 f"{matched.sum():,} of {n:,}",
                 f"{np.median(sure):.2g}" if len(sure) else "",
                 ""

@@ -131,6 +131,23 @@ def test_matches_of_views_that_are_aligned_apart(tmp_path):
     assert told["b"] == told["d"] == "Aligned apart"
 
 
+def test_a_view_with_some_evidence_is_promising_and_has_a_next_step(
+    tmp_path, monkeypatch
+):
+    def hesitate(Xs, **_):
+        rows = [np.arange(150), np.full(150, -1), np.full(150, -1)]
+        sure = [np.ones(150), np.zeros(150), np.zeros(150)]
+        return Alignment(0, rows, sure, np.array([1, 0.2, 0.001]), ["a", "b", "c"])
+
+    monkeypatch.setattr(sys.modules["unaligned.savuc"], "align", hesitate)
+    files = [noise(tmp_path / f"{n}.npy", 150, i) for i, n in enumerate("abc")]
+    result = run("align", *files, *QUICK, "-o", tmp_path / "out")
+    assert result.stdout.startswith("Promising, not confirmed.")
+    assert "Next step: Search longer (--effort normal)" in result.stdout
+    summary = summary_of(tmp_path / "out")
+    assert [view["promising"] for view in summary["views"]] == [False, True, False]
+
+
 def test_known_pairs_that_the_data_contradict_are_written(tmp_path, monkeypatch):
     def doubt(Xs, aligned, **_):
         rows, sure = [np.arange(150)] * 2, [np.ones(150)] * 2

@@ -27,7 +27,7 @@ def test_demo_prints_one_table_and_says_what_it_means():
             text,
         ).groups(),
     )
-    assert ("no better than luck" in text) == (paper < 2 * chance)
+    assert ("no better than chance" in text) == (paper < 2 * chance)
     assert ours > 5 * chance
 
 

@@ -150,7 +150,9 @@ def test_representation_and_layer(h5ad, tmp_path, in_process):
     np.testing.assert_array_equal(layer.X, X + 1)
     assert layer.feature_names == ["g0", "g1", "g2"]
     np.testing.assert_array_equal(read_view(path, use_rep="X").X, X)
-    with pytest.raises(DataFileError, match="no 'raw' in /layers"):
+    with pytest.raises(
+        DataFileError, match="no 'raw' in /layers, which holds 'counts'"
+    ):
         read_view(path, layer="raw")
     with pytest.raises(DataFileError, match="not both"):
         read_view(path, layer="counts", use_rep="X_pca")

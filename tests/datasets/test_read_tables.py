@@ -159,7 +159,7 @@ def test_single_precision(csv):
         ("", {}, "no rows"),
         ("\n\n", {}, "no rows"),
         ("x,y\n", {}, "no rows"),
-        ("a,b\nc,d\n", {}, "no column of numbers"),
+        ("a,b\nc,d\n", {}, "no column of numbers in it (columns: 'a', 'b')"),
         ("id,x\na,1\na,2\n", {}, "rows 0 and 1 have the same id 'a'"),
         ("id,x\na,1\n,2\n", {}, "row 1 has no id"),
         ("x,y\n1,2\n3\n5,6\n", {}, "line 3 should have 2 fields and has 1"),
@@ -188,9 +188,18 @@ def test_bad_text_after_the_sample_is_still_a_complaint(csv):
         csv(text.encode() + b"\xe9,1\n")
 
 
+def test_columns_of_one_name_are_numbered(csv):
+    view = csv("name,x,kind,x,kind\na,1,u,2,v\nb,3,u,4,w\n")
+    assert view.feature_names == ["x", "x.1"]
+    assert {name: list(of) for name, of in view.other_columns.items()} == {
+        "kind": ["u", "u"],
+        "kind.1": ["v", "w"],
+    }
+
+
 def test_gaps_need_pyarrow(csv, monkeypatch):
     monkeypatch.setattr(delimited, "has_pyarrow", lambda: False)
-    with pytest.raises(DataFileError, match=r"unaligned\[io\]"):
+    with pytest.raises(DataFileError, match=r"[^.]\. Missing.*unaligned\[io\]"):
         csv("x,y\n1,2\n,3\n")
 
 

@@ -49,7 +49,7 @@ def test_every_column_has_its_note(people):
     dropped = {
         "customer_id": "names the rows",
         "store_id": "ids by their name",
-        "number": "evenly spread",
+        "number": "as ids are; id_column= names rows by one",
         "line": "counts the rows",
         "empty": "empty",
         "one": "the same in all rows",
@@ -214,6 +214,12 @@ def test_what_is_no_matrix_of_counts():
     assert not are_counts(rng.poisson(3.0, size=(200, 12)).astype(float))  # narrow
     rounded = rng.normal(100 * np.arange(1, 31), 20, size=(200, 30)).round()
     assert not are_counts(rounded)  # measurements
+
+
+def test_one_row_is_too_few(people):
+    with pytest.raises(ValueError, match="n_samples=1 rows"):
+        prepare(people[:1])
+    assert prepare(people[:1], like=prepare(people)).shape[0] == 1
 
 
 def test_ids_are_told_from_amounts():

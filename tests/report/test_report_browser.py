@@ -2,6 +2,7 @@
 
 import csv
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -336,6 +337,17 @@ def test_dark_pages_are_dark(page):
         assert np.abs(corner - page.named_colour("category-0")).max() < 45
     finally:
         page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_small_confidences_are_not_spelled_out(browser, tmp_path):
+    findings = make_findings()
+    sure = np.full(N, 1e-9)
+    findings.views[1] = replace(findings.views[1], confidence=sure)
+    path = tmp_path / "page.html"
+    path.write_text(render(findings), encoding="utf-8")
+    browser.get(path.as_uri())
+    cells = browser.find_elements("css selector", "#match-table td .figure")
+    assert {cell.text for cell in cells} == {"< 0.01"}
 
 
 def test_narrow_screens_do_not_scroll_sideways(page):

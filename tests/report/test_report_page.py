@@ -286,6 +286,16 @@ def test_every_verdict_is_explained_where_it_is_given():
     assert json.loads(Page(html).scripts[0])["views"][2]["trust"] is None
 
 
+def test_a_promising_view_is_marked_and_explained():
+    views = make_findings().views
+    text = Page(render(make_findings())).text
+    assert "promising" not in text
+    hopeful = replace(views[2], promising=True)
+    text = Page(render(make_findings(views=[*views[:2], hopeful]))).text
+    assert text.count("none, promising") == 1
+    assert "promising: rows that were held out" in " ".join(text.split())
+
+
 def test_known_pairs_to_check_are_listed_by_their_ids():
     findings = make_findings(suspects={(0, 1): np.array([[0, 3], [5, 7]] * 60)})
     text = " ".join(Page(render(findings)).text.split())

@@ -85,6 +85,25 @@ def test_nothing_aligned_says_that_clusters_do_not_carry_over():
     assert "cluster" not in text
 
 
+def test_a_view_with_too_little_evidence_is_promising_and_not_aligned():
+    findings = with_views(("none", 0.3, 0), ("none", 0.001, 0), matched=False)
+    views = list(findings.views)
+    views[1] = replace(views[1], promising=True)
+    findings = replace(findings, views=views)
+    level, text = sentences(findings)
+    assert level == level_of(views[1]) == "none"
+    assert judge(findings).headline == "Promising, not confirmed"
+    assert standing(views[1], findings) == "Promising"
+    assert standing(views[2], findings) == "Not aligned"
+    assert "View “u” (trust 30 %) is promising, not confirmed" in text
+    views[2] = replace(
+        views[2], verdict="objects", trust=0.9, partners=views[0].partners
+    )
+    mixed = replace(findings, views=views)
+    assert judge(mixed).headline == "Some views are aligned"
+    assert "“u” (trust 30 %) is promising" in sentences(mixed, 4)[1]
+
+
 def test_known_pairs_of_refused_views_are_no_matches_of_the_method():
     _, text = sentences(with_views(("none", 0.1, 1)))
     assert "no rows but those of 25 known pairs have partners" in text

@@ -1,5 +1,6 @@
 """The command line: one file per command of ``unaligned``."""
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -37,6 +38,13 @@ class Commands(click.Group):
             return None
         return getattr(import_module(f"unaligned.cli.{cmd_name}"), cmd_name)
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run on any terminal: characters that it does not have become "?"."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
+        return super().main(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; its imports may run out of memory."""
         try:
@@ -46,6 +54,9 @@ class Commands(click.Group):
             if (short := memory_complaint(error)) is None:
                 raise
             raise click.ClickException(short) from None
+        except KeyboardInterrupt:  # while modules are imported, before a session hears
+            click.echo("Stopped.", err=True)
+            raise SystemExit(130) from None
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter

@@ -160,6 +160,7 @@ def _write(
             "standing": standing(view, findings),
             "verdict": view.verdict,
             "trust": None if isnan(view.trust) else view.trust,
+            "promising": view.promising,
             "basis": view.basis,
             "known": view.known,
             "matches": view.n_matched,

@@ -126,7 +126,7 @@ def _verdict(results: dict[str, _Result], refused: list[str]) -> str:
     """Say in two sentences what the numbers mean."""
     paper, ours = results[PAPER], results[OURS]
     by_luck = paper.alignment_rate < 2 * paper.chance
-    luck = "is no better than luck" if by_luck else "is real"
+    luck = "is no better than chance" if by_luck else "is better than chance"
     gain = 100 * (paper.scores["acc"] - paper.template_alone["acc"])
     whom = f" (it refuses {', '.join(refused)})" if refused else ""
     return (

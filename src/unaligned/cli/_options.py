@@ -215,7 +215,8 @@ OPTIONS: list[Callable[..., Any]] = [
         metavar="COLUMN",
         callback=lambda _, __, value: None if value is None else column_of(value),
         help="Column with the ids of the rows, by name or by position from 0 on; "
-        '"none": there is none. For one file only: FILE:COLUMN. Default: find out.',
+        '"none": there is none. For one file only, write it after the file, as in '
+        "crm.csv:customer. Default: find out.",
     ),
     click.option(
         "--label-column",

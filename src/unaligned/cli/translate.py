@@ -217,6 +217,7 @@ def _standing(spaces: "SpaceTranslator") -> dict[str, Any]:
     told = {
         "verdict": found.verdict[other],
         "trust": float(found.trust[other]),
+        "promising": other in found.promising(),
         "known": float(found.known[other]),
         "pairs": spaces.n_pairs_,
     }
@@ -259,9 +260,10 @@ def _tell(summary: dict[str, Any], output: Path) -> None:
     one, other = summary["spaces"]
     if not summary["pairs"]:
         click.secho(f"{one} and {other} could not be aligned.", bold=True)
+        state = ", promising, not confirmed" if summary["promising"] else ""
         click.echo(
-            f"The verdict is none (trust {summary['trust']:.2f}), and nothing was "
-            "translated. Give some pairs with --pairs, or try --effort thorough."
+            f"The verdict is none (trust {summary['trust']:.2f}{state}), and nothing "
+            "was translated. Give some pairs with --pairs, or try --effort thorough."
         )
         return
     click.secho(

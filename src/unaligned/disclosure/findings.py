@@ -109,7 +109,7 @@ class Audit:
             said.append(
                 f"The test of the matches does not trust them (trust {self.trust:.2f})."
                 " So the estimate says little: it is up to 45 % for tables of which "
-                "hardly a row can be found, and too low where a luckier search would "
+                "hardly a row can be found, and too low where another search would "
                 "succeed."
             )
         for level in self.levels:

@@ -160,6 +160,11 @@ def prepare(
         return replace(
             like, X=X, row_ids=parts.row_ids, remarks=[], n_imputed=0, notes=[]
         )
+    if parts.X.shape[0] < 2:
+        raise ValueError(
+            f"there are n_samples={parts.X.shape[0]} rows. Bring two or more: what "
+            "columns hold is seen by comparing rows."
+        )
     draft = Draft(parts, frozenset(keep))
     leave_out(draft)
     peaks = are_peaks(parts.names) and are_whole(draft.X)
@@ -203,7 +208,8 @@ def leave_out(draft: Draft) -> None:
     if draft.is_table and not draft.counts:
         whole = np.array([are_whole(column) for column in draft.X.T])
         ids = _each(is_spread_evenly, draft.X, whole)
-        draft.drop(ids, "whole numbers, all different and evenly spread, as ids are")
+        why = "whole numbers, all different and evenly spread, as ids are"
+        draft.drop(ids, f"{why}; id_column= names rows by one")
         draft.compress()
 
 

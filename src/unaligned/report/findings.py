@@ -52,6 +52,8 @@ class ViewFindings:
     """Its rows without a partner in any view; None if no view has any partners."""
     joint: NDArray[np.float32] | None = None
     """Place of every row on the map of all matched views; None if it is not matched."""
+    promising: bool = False
+    """Whether there is evidence for a matching, though too little."""
 
     @property
     def n_rows(self) -> int:

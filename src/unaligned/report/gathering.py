@@ -96,6 +96,7 @@ def gather(
         widths = [X.shape[1] for X in rows]
     # Only methods that refuse views have this attribute.
     fused = getattr(found, "fused_views_", None)
+    promising = alignment.promising()
     views = [
         ViewFindings(
             name=names[i],
@@ -115,6 +116,7 @@ def gather(
             unmatched=rows_alone[i],
             clusters=clusters[i],
             joint=joint[i],
+            promising=i in promising,
         )
         for i in range(n_views)
     ]

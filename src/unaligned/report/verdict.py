@@ -61,6 +61,8 @@ def standing(view: ViewFindings, findings: Findings) -> str:
         return "Template"
     if view.verdict == "none" and _is_apart(view, findings):
         return "Aligned apart"
+    if view.promising:
+        return "Promising"
     if view.verdict != "untested":
         return STANDINGS[view.verdict]
     if view.known == 1:
@@ -135,6 +137,7 @@ def _judge_tested(findings: Findings, what: str) -> Verdict:
     else:
         level, headline = "none", "No view could be aligned"
     sentences = [what, f"It {'; it '.join(found)}.", _use(findings, matched, classes)]
+    sentences += _promising(findings.others)
     return Verdict(level, headline, sentences + _best_view(findings, matched))
 
 
@@ -146,13 +149,22 @@ def _judge_refused(findings: Findings, what: str, template: str) -> Verdict:
         f"(the highest trust is {percent(highest.trust)}), and "
         f"{_no_partner(findings.others)}."
     )
-    therefore = (
-        "Every view was therefore clustered on its own: clusters of the same number in "
-        "two views have nothing to do with each other."
-        if findings.n_clusters
-        else "No row is matched rather than a wrong one; views without an object in "
-        "common get the same answer, since a map between them cannot be tested."
-    )
+    promising = _promising(findings.others)
+    if findings.n_clusters:
+        therefore = (
+            "Every view was therefore clustered on its own: clusters of the same "
+            "number in two views have nothing to do with each other."
+        )
+    elif promising:
+        therefore = "No row is matched rather than a wrong one."
+    else:
+        therefore = (
+            "No row is matched rather than a wrong one; views without an object in "
+            "common get the same answer, since a map between them cannot be tested."
+        )
+    if promising:
+        headline = "Promising, not confirmed"
+        return Verdict("none", headline, [what, *promising, therefore])
     return Verdict("none", "No view could be aligned", [what, nothing, therefore])
 
 
@@ -181,6 +193,20 @@ def _use(
     if classes:
         return f"Compare groups of rows only: {_no_partner(classes)}."
     return f"Rely on no partners of rows of {template} but known ones."
+
+
+def _promising(views: list[ViewFindings]) -> list[str]:
+    """Name the views for whose matching there is evidence, though too little."""
+    promising = [view for view in views if view.promising]
+    if not promising:
+        return []
+    one = len(promising) == 1
+    are, their = ("is", "its best matching") if one else ("are", "their best matchings")
+    names = _with_trust(promising)
+    return [
+        f"{names[0].upper()}{names[1:]} {are} promising, not confirmed: rows that were "
+        f"held out support {their}, but not enough to match rows."
+    ]
 
 
 def _best_view(findings: Findings, matched: list[ViewFindings]) -> list[str]:

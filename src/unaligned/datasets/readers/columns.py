@@ -47,9 +47,8 @@ def assign_roles(
         i for i, number in enumerate(numeric) if number and i not in {ids, *excluded}
     ]
     if not features:
-        texts = [name for i, name in enumerate(names) if i != ids]
         raise DataFileError(
-            f"there is no column of numbers in it (columns: {listed(texts)}); encode "
+            f"there is no column of numbers in it (columns: {listed(names)}); encode "
             "text first, e.g. with sklearn's TfidfVectorizer or OneHotEncoder."
         )
     others = [i for i in range(len(names)) if i != ids and i not in set(features)]

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import Counter
 from typing import Any, NamedTuple
 
 from unaligned.datasets.readers.columns import (
@@ -77,6 +78,7 @@ def find_layout(stream: Any, suffix: str, options: Options) -> Layout:
         names = [*rows[0], ""]
     blank = len(text) - len(text.lstrip("\r\n"))
     skip = len(text[:blank].splitlines()) + header
+    names = distinct(names)
     kinds = _kinds(body, names, decimal, options, skip)
     longest = max(len(line) for line in text.splitlines())
     return Layout(delimiter, decimal, header, skip, names, kinds, longest)
@@ -168,6 +170,27 @@ def _has_header(rows: list[list[str]], decimal: str) -> bool:
     return not any(
         _is_number(value, decimal) or _is_missing(value) for value in above or first
     )
+
+
+def distinct(names: list[str]) -> list[str]:
+    """Append a number to names that occurred before, as pandas does.
+
+    Examples
+    --------
+    >>> distinct(["id", "age", "age", "", ""])
+    ['id', 'age', 'age.1', '', '']
+    """
+    found: list[str] = []
+    taken: set[str] = set()
+    repeats: Counter[str] = Counter()
+    for name in names:
+        new = name
+        while new and new in taken:
+            repeats[name] += 1
+            new = f"{name}.{repeats[name]}"
+        taken.add(new)
+        found.append(new)
+    return found
 
 
 def _kinds(

@@ -243,6 +243,7 @@ def _read_plain(
             columns[i] = list(column.ravel())
     except ValueError as error:
         raise DataFileError(
-            f"{error}. Missing values need pyarrow: pip install 'unaligned[io]'."
+            f"{str(error).rstrip('.')}. Missing values need pyarrow, which is not "
+            "installed: pip install 'unaligned[io]'."
         ) from None
     return X, columns

@@ -24,6 +24,7 @@ BYTES_OF_TEXT = 64  # that Python takes for any
 NO_MEMORY = "it takes more memory than there is."
 DEEPEST = 8  # lists in lists in lists
 MOST_VARIABLES = 10_000  # with the cells of all of them
+LONGEST_LIST = 300  # characters of names in a complaint
 TEXT_WITH_GAPS = "nullable-string-array"  # what anndata writes of pandas 3
 
 
@@ -56,7 +57,9 @@ class Worker:
             is_group = isinstance(item, h5py.Group)
             link = item.get(name, getlink=True) if is_group else None
             if link is None:
-                raise Complaint(f"there is no {name!r} in {_name(item)}.")
+                there = ", ".join(map(repr, item)) if is_group else ""
+                held = f", which holds {there}" if 0 < len(there) < LONGEST_LIST else ""
+                raise Complaint(f"there is no {name!r} in {_name(item)}{held}.")
             if not isinstance(link, h5py.HardLink):
                 raise Complaint(f"{name!r} is a link elsewhere, which is not followed.")
             item = item[name]

@@ -119,7 +119,7 @@ function confidenceMark(confidence, level) {
   const filled = element("i", "", "");
   filled.style.width = `${100 * confidence}%`;
   bar.append(filled);
-  mark.append(bar, element("span", "figure", decimal(confidence)));
+  mark.append(bar, element("span", "figure", confidence > 0 && confidence < 0.01 ? "< 0.01" : decimal(confidence)));
   return mark;
 }
 
