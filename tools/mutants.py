@@ -55,9 +55,15 @@ TESTS = {
     "pavuc/start.py": ["pavuc/test_estimator.py"],
     "pavuc/sweep.py": ITERATION,
     "pavuc/updates.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
-    "packing.py": ["test_saving.py", "test_restored.py"],
-    "saved_classes.py": ["test_saving.py", "test_packing.py"],
-    "saving.py": ["test_packing.py"],
+    "persistence/packing.py": [
+        "persistence/test_saving.py",
+        "persistence/test_restored.py",
+    ],
+    "persistence/saved_classes.py": [
+        "persistence/test_saving.py",
+        "persistence/test_packing.py",
+    ],
+    "persistence/saving.py": ["persistence/test_packing.py"],
     "savuc/bridge_clusters.py": ["savuc/test_bridge.py"],
     "savuc/bridge_partitions.py": ["savuc/test_bridge.py"],
     "savuc/bridge_regression.py": ["savuc/test_bridge.py"],

@@ -18,12 +18,12 @@ from scipy import sparse
 
 from unaligned._version import __version__
 from unaligned.alignment import Alignment
-from unaligned.drafts import remove_abandoned
 from unaligned.known_pairs import KnownPairs
+from unaligned.persistence.drafts import remove_abandoned
+from unaligned.persistence.restored import check_course
+from unaligned.persistence.saving import read_whole, write_whole
 from unaligned.plain_files import check_plain
 from unaligned.progress import say
-from unaligned.restored import check_course
-from unaligned.saving import read_whole, write_whole
 from unaligned.shapes import MissingPart
 from unaligned.views import Views, label
 

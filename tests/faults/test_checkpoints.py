@@ -25,10 +25,10 @@ from unaligned import Alignment, PAVuC, SAVuC, checkpoints
 from unaligned.base import ViewClusterer
 from unaligned.baselines import VuCG
 from unaligned.checkpoints import Course, FitCheckpoint, Terminated
-from unaligned.drafts import begin_draft
 from unaligned.kernels.devices import Torch
 from unaligned.known_pairs import check_aligned
-from unaligned.saving import read_whole, write_whole
+from unaligned.persistence.drafts import begin_draft
+from unaligned.persistence.saving import read_whole, write_whole
 from unaligned.savuc import growth, recipes
 from unaligned.selection.evidence import weigh
 from unaligned.views import check_views

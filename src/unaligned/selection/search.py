@@ -28,8 +28,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from unaligned.parameters import POSITIVE_INT
+from unaligned.persistence.saving import SavingMixin
 from unaligned.progress import say
-from unaligned.saving import SavingMixin
 from unaligned.selection.checkpoint import Checkpoint
 from unaligned.selection.criteria import CRITERIA, Criterion
 

@@ -14,7 +14,7 @@ from tests.conftest import make_blobs
 from tests.torture.forging import networks
 from unaligned import PAVuC, SAVuC
 from unaligned.baselines._deep import FrozenEncoder, Scaling
-from unaligned.restored import check_random_numbers
+from unaligned.persistence.restored import check_random_numbers
 from unaligned.selection import LabelFreeSearch
 
 
