@@ -44,6 +44,7 @@ TESTS = {
     "kernels/lanes.py": ["kernels/test_matching.py"],
     "kernels/anchor_graphs.py": ["baselines/test_fdagf.py", "baselines/test_rcagl.py"],
     "kernels/matching_tree.py": ["kernels/test_matching.py"],
+    "kernels/gpu.py": ["kernels/test_devices.py"],
     "kernels/graph_matching_loops.py": ["kernels/test_graph_matching.py"],
     "kernels/neighbors_select.py": ["kernels/test_neighbors.py"],
     "kernels/blocks.py": ["pavuc/test_where_it_computes.py"],

@@ -25,7 +25,7 @@ from unaligned import Alignment, PAVuC, SAVuC, checkpoints
 from unaligned.base import ViewClusterer
 from unaligned.baselines import VuCG
 from unaligned.checkpoints import Course, FitCheckpoint, Terminated
-from unaligned.kernels.devices import Torch
+from unaligned.kernels.gpu import Torch
 from unaligned.known_pairs import check_aligned
 from unaligned.persistence.drafts import begin_draft
 from unaligned.persistence.saving import read_whole, write_whole

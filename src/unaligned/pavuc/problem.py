@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unaligned.kernels.blocks import row_blocks
-from unaligned.kernels.devices import Cores, HostRows
+from unaligned.kernels.devices import Cores
+from unaligned.kernels.gpu import HostRows
 from unaligned.kernels.residual import sum_of_squares
 from unaligned.known_pairs import KnownPairs
 from unaligned.pavuc.updates import (
