@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from conftest import make_blobs
 from unaligned.baselines import PVC
 from unaligned.baselines import _autoencoders as ae
-from unaligned.baselines._pair_trained import Block
+from unaligned.baselines._blocks import Block
 from unaligned.baselines._soft_assignment import (
     Assignment,
     assign_softly,
