@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import wasserstein_distance
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import AEVC
 from unaligned.baselines.aevc import (
     anchor_graph,

@@ -14,7 +14,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unaligned
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import CPMN, PVC, SMILE, SURE, MvCLN, _blocks
 from unaligned.baselines._autoencoders import build_autoencoder
 from unaligned.baselines._blocks import Block, closeness, draw_blocks, match_rows

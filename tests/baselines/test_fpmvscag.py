@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import ortho_group
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import FPMVSCAG
 from unaligned.baselines.fpmvscag import (
     init_state,

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import PVC
 from unaligned.baselines import _autoencoders as ae
 from unaligned.baselines._blocks import Block

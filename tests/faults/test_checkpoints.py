@@ -19,7 +19,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from conftest import heed_ctrl_c, make_blobs
+from tests.conftest import heed_ctrl_c, make_blobs
 from tests.savuc.related_views import FEW_RIVALS
 from unaligned import Alignment, PAVuC, SAVuC, checkpoints
 from unaligned.base import ViewClusterer

@@ -12,7 +12,7 @@ import pytest
 import victims
 from scipy import sparse
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned import SAVuC, align
 from unaligned.estimators import ESTIMATORS
 from unaligned.kernels import memory

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from conftest import make_blobs, no_gpu
+from tests.conftest import make_blobs, no_gpu
 from unaligned import PAVuC
 from unaligned.kernels import blocks
 from unaligned.kernels.devices import Cores, on_host
