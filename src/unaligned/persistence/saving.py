@@ -21,7 +21,7 @@ FORMAT = 1  # goes up whenever an older version could misread what is written
 KINDS = {"model": "unaligned model", "checkpoint": "unaligned checkpoint"}
 MANIFEST = "manifest.json"
 
-# What scikit-learn hangs on estimators, and what belongs to a session, not to a model.
+# What scikit-learn adds to estimators, and what belongs to a session, not to a model.
 NOT_SAVED = (
     "_skl_callbacks",
     "_callback_",

@@ -169,9 +169,9 @@ class SpaceTranslator(BaseEstimator):
         held, rest = order[:n_held], order[n_held:]
         origin = X.mean(axis=0, dtype=np.float64), Y.mean(axis=0, dtype=np.float64)
         moments = moments_of(X, Y, pairs[rest], sure[rest], origin)
-        asked, told = X[pairs[held, 0]], Y[pairs[held, 1]]
+        asked, partners = X[pairs[held, 0]], Y[pairs[held, 1]]
         penalty, learned, self.quality_ = choose_penalty(
-            moments, asked, told, sure[held]
+            moments, asked, partners, sure[held]
         )
         some = np.sort(rng.permutation(len(X))[:N_SAMPLED])
         self._rows = index_rows(Y, np.asarray(origin[1]), learned.apply(X[some]))
