@@ -15,7 +15,7 @@ __all__ = ["SURE"]
 class SURE(MarginTrainedClusterer):
     """Robust multi-view clustering with incomplete information (SURE).
 
-    `MvCLN` with a decoder for every view: partners get near latent points, strangers
+    `MvCLN` with a decoder for every view: partners get near latent points, negatives
     distant ones, and rows are reconstructed from their latent points. It needs
     ``aligned=``. What the paper does about rows that are missing from a view is not
     here: such rows have no partner in these views.
