@@ -79,6 +79,10 @@ class Prepared:
     def summary(self) -> str:
         """Summarise the notes in one line.
 
+        Returns
+        -------
+        str
+
         Examples
         --------
         >>> import numpy as np

@@ -82,7 +82,12 @@ class ClusterEvidence:
         return mean
 
     def sentence(self) -> str:
-        """Say what was chosen and how far to believe it."""
+        """Say what was chosen and how far to believe it.
+
+        Returns
+        -------
+        str
+        """
         low, high = self.interval
         if self.flat:
             return (

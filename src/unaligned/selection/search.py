@@ -175,10 +175,12 @@ default="predictability"
 
         Parameters
         ----------
-        Xs, aligned
+        Xs : views
             As for the estimator's ``fit``.
         y : ignored
             Present for scikit-learn's conventions.
+        aligned : None, "all", int, boolean mask or dict, default=None
+            As for the estimator's ``fit``.
 
         Returns
         -------
