@@ -41,6 +41,10 @@ ITERATION = [
 ]
 # Tests of a file beside the one that is named after it.
 TESTS = {
+    "alignment/correspondence.py": ["test_alignment.py"],
+    "alignment/parts.py": ["test_alignment.py"],
+    "alignment/tables.py": ["test_alignment.py"],
+    "alignment/text.py": ["test_alignment.py"],
     "kernels/lanes.py": ["kernels/test_matching.py"],
     "kernels/anchor_graphs.py": ["baselines/test_fdagf.py", "baselines/test_rcagl.py"],
     "kernels/matching_tree.py": ["kernels/test_matching.py"],

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from unaligned.alignment_parts import TRUSTED
+from unaligned.alignment import TRUSTED
 from unaligned.disclosure.attack import Attack, Matches, prepare_attack
 from unaligned.disclosure.findings import Audit, ColumnRisk, Level
 from unaligned.disclosure.giveaway import Giveaway, find_giveaway

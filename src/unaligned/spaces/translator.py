@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
-from unaligned.alignment_tables import matches_of
+from unaligned.alignment.tables import matches_of
 from unaligned.calibration import calibrate, less_where_untypical
 from unaligned.kernels.scaling import row_blocks
 from unaligned.known_pairs import check_aligned
