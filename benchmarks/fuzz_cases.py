@@ -26,7 +26,7 @@ from tests.torture.forging import (
 from unaligned import checkpoints, load
 from unaligned.datasets.readers import hdf5
 from unaligned.estimators import ESTIMATORS
-from unaligned.saving import MANIFEST
+from unaligned.persistence.saving import MANIFEST
 from unaligned.savuc.config import EFFORTS
 from unaligned.selection import LabelFreeSearch
 

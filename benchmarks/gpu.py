@@ -27,7 +27,8 @@ from benchmarks.gpu_tools import (
 from benchmarks.pavuc import fit_quietly
 from benchmarks.sizes import SIZES, growing, make_views
 from unaligned import PAVuC
-from unaligned.kernels.devices import Cores, Torch, on_host
+from unaligned.kernels.devices import Cores, on_host
+from unaligned.kernels.gpu import Torch
 from unaligned.kernels.matching import match_greedy
 from unaligned.pavuc import estimator, iteration
 

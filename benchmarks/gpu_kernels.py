@@ -22,7 +22,8 @@ from benchmarks.gpu_tools import (
 from benchmarks.problems import KINDS, problem
 from benchmarks.sizes import SIZES, growing, make_views
 from unaligned.kernels import matching_cuda
-from unaligned.kernels.devices import Cores, Torch, on_host, result_of
+from unaligned.kernels.devices import Cores, on_host, result_of
+from unaligned.kernels.gpu import Torch
 from unaligned.kernels.kmeans import cluster_on_device
 from unaligned.kernels.matching import match_greedy
 from unaligned.kernels.nvrtc import compiled

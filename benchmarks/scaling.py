@@ -25,7 +25,7 @@ from benchmarks.confidence import binned, calibration_error
 from benchmarks.out_of_core import watch
 from benchmarks.shared_rows import NOISE, make_views
 from unaligned.alignment import TRUSTED
-from unaligned.alignment_tables import matches_of
+from unaligned.alignment.tables import matches_of
 from unaligned.json_lines import append_record, read_records
 
 RESULTS = Path(__file__).parent / "results" / "scaling.jsonl"

@@ -63,6 +63,7 @@ SLOW = (
     "test_common.py::test_sklearn_checks_of_baselines",
     "test_docs.py::test_code_on_the_page_runs[docs/",
     "test_docs.py::test_the_study_page_is_what_the_results_say",
+    "test_selection.py::test_side_by_side_gives_what_one_after_the_other_gives",
     "test_supply_chain.py::test_nothing_asks_for_the_network",
     "torture/",
 )

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from unaligned import Alignment
-from unaligned.alignment_parts import PROMISING, TRUSTED
+from unaligned.alignment.parts import PROMISING, TRUSTED
 from unaligned.known_pairs import check_aligned
 from unaligned.savuc.config import Settings
 from unaligned.savuc.trust import trust_in

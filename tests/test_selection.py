@@ -44,7 +44,7 @@ from unaligned.selection import (
     stability,
 )
 from unaligned.selection.checkpoint import Checkpoint
-from unaligned.selection.criteria import draw_rows, pairs_among, vouched_views
+from unaligned.selection.criteria import draw_rows, pairs_among, scored_views
 from unaligned.selection.evidence import weigh
 from unaligned.selection.families import make_families
 from unaligned.selection.n_clusters import (
@@ -104,12 +104,12 @@ def test_labels_that_do_not_fit_get_a_complaint(blobs, labels, complaint):
         predictability(blobs[0], labels)
 
 
-def test_only_vouched_views_count(blobs):
+def test_only_scored_views_count(blobs):
     Xs, _ = blobs
     paired = LMVSC(3, random_state=0, reference_view=1)
-    assert vouched_views(paired.fit(Xs)) == [1]
-    assert vouched_views(paired.fit(Xs, aligned="all")) == [0, 1, 2]
-    assert vouched_views(
+    assert scored_views(paired.fit(Xs)) == [1]
+    assert scored_views(paired.fit(Xs, aligned="all")) == [0, 1, 2]
+    assert scored_views(
         paired.fit(Xs, aligned={(1, 2): [[r, r] for r in range(40)]})
     ) == [1, 2]
 

@@ -20,7 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LOWEST = ROOT / "constraints" / "lowest.txt"
 CORE = ["tests/kernels", "tests/pavuc", "tests/cli/test_cluster.py"]
-CORE += [f"tests/test_{name}.py" for name in ("views", "saving", "public_api")]
+CORE += ["tests/test_views.py", "tests/persistence/test_saving.py"]
+CORE += ["tests/test_public_api.py"]
 # Tests are strict about warnings, and old versions of others warn as they please.
 QUIET = ["-q", "-p", "no:cacheprovider", "-m", "not heavy", "-o", "filterwarnings="]
 

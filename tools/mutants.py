@@ -41,9 +41,14 @@ ITERATION = [
 ]
 # Tests of a file beside the one that is named after it.
 TESTS = {
+    "alignment/correspondence.py": ["test_alignment.py"],
+    "alignment/parts.py": ["test_alignment.py"],
+    "alignment/tables.py": ["test_alignment.py"],
+    "alignment/text.py": ["test_alignment.py"],
     "kernels/lanes.py": ["kernels/test_matching.py"],
     "kernels/anchor_graphs.py": ["baselines/test_fdagf.py", "baselines/test_rcagl.py"],
     "kernels/matching_tree.py": ["kernels/test_matching.py"],
+    "kernels/gpu.py": ["kernels/test_devices.py"],
     "kernels/graph_matching_loops.py": ["kernels/test_graph_matching.py"],
     "kernels/neighbors_select.py": ["kernels/test_neighbors.py"],
     "kernels/blocks.py": ["pavuc/test_where_it_computes.py"],
@@ -55,9 +60,15 @@ TESTS = {
     "pavuc/start.py": ["pavuc/test_estimator.py"],
     "pavuc/sweep.py": ITERATION,
     "pavuc/updates.py": ["pavuc/test_golden.py", "pavuc/test_estimator.py"],
-    "packing.py": ["test_saving.py", "test_restored.py"],
-    "saved_classes.py": ["test_saving.py", "test_packing.py"],
-    "saving.py": ["test_packing.py"],
+    "persistence/packing.py": [
+        "persistence/test_saving.py",
+        "persistence/test_restored.py",
+    ],
+    "persistence/saved_classes.py": [
+        "persistence/test_saving.py",
+        "persistence/test_packing.py",
+    ],
+    "persistence/saving.py": ["persistence/test_packing.py"],
     "savuc/bridge_clusters.py": ["savuc/test_bridge.py"],
     "savuc/bridge_partitions.py": ["savuc/test_bridge.py"],
     "savuc/bridge_regression.py": ["savuc/test_bridge.py"],

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from unaligned.alignment import Alignment
     from unaligned.disclosure import audit
     from unaligned.pavuc import PAVuC
+    from unaligned.persistence.saving import load
     from unaligned.preparation import prepare
-    from unaligned.saving import load
     from unaligned.savuc import SAVuC, align
 
 __all__ = [
@@ -37,7 +37,7 @@ _HOMES = {
     "SAVuC": "unaligned.savuc",
     "align": "unaligned.savuc",
     "audit": "unaligned.disclosure",
-    "load": "unaligned.saving",
+    "load": "unaligned.persistence.saving",
     "prepare": "unaligned.preparation",
 }
 _MODULES = {"baselines", "datasets", "metrics", "selection", "spaces"}

@@ -18,8 +18,8 @@ from unaligned.checkpoints import Course, FitCheckpoint, Milestone, digest
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.memory import ask_for_memory
 from unaligned.known_pairs import KnownPairs, check_aligned
+from unaligned.persistence.saving import SavingMixin
 from unaligned.progress import CallbackSupportMixin, FitProgress, Heartbeat
-from unaligned.saving import SavingMixin
 from unaligned.untested import with_verdicts
 from unaligned.views import Views, check_n_clusters, check_views
 

@@ -18,12 +18,12 @@ from scipy import sparse
 
 from unaligned._version import __version__
 from unaligned.alignment import Alignment
-from unaligned.drafts import remove_abandoned
 from unaligned.known_pairs import KnownPairs
+from unaligned.persistence.drafts import remove_abandoned
+from unaligned.persistence.restored import check_course
+from unaligned.persistence.saving import read_whole, write_whole
 from unaligned.plain_files import check_plain
 from unaligned.progress import say
-from unaligned.restored import check_course
-from unaligned.saving import read_whole, write_whole
 from unaligned.shapes import MissingPart
 from unaligned.views import Views, label
 
@@ -32,7 +32,7 @@ __all__ = ["CHECKPOINT", "Course", "FitCheckpoint", "digest"]
 CHECKPOINT: list[Any] = [str, os.PathLike, None]  # what the parameter may be
 
 SHARE_FOR_WRITING = 0.1  # of the time of a fit, at most
-# Parameters that may change while a fit is stopped: its steps do not hang on them.
+# Parameters that may change while a fit is stopped: its steps do not depend on them.
 FREE = ("checkpoint", "max_iter", "verbose")
 
 
@@ -130,7 +130,7 @@ class FitCheckpoint:
         self._resumed = True
         if self.estimator.verbose:
             name = type(self.estimator).__name__
-            say(f"[{name}] goes on after {_told(course.n_iter)}, from {self.path}")
+            say(f"[{name}] goes on after {_progress(course.n_iter)}, from {self.path}")
         return course
 
     def _damaged(self, why: str) -> ValueError:
@@ -236,18 +236,18 @@ class FitCheckpoint:
 
     def _way_on(self) -> str:
         return (
-            f"the checkpoint {self.path} has {_told(self._last)}, and the same fit "
+            f"the checkpoint {self.path} has {_progress(self._last)}, and the same fit "
             "goes on from there."
         )
 
 
-def _told(n_iter: int | None) -> str:
+def _progress(n_iter: int | None) -> str:
     """Say how far a fit has come: so many iterations, or into the first."""
     return f"iteration {n_iter}" if n_iter else "what was done"
 
 
 def identify(estimator: Any, views: Views, pairs: KnownPairs) -> dict[str, str]:
-    """Name what the steps of a fit hang on, with text that tells it from others."""
+    """Name what the steps of a fit depend on, each with text that identifies it."""
     parameters = estimator.get_params(deep=False)
     names = [label(name) for name in views.names]
     return {

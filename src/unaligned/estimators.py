@@ -1,4 +1,4 @@
-"""Estimators by name, for those who choose one with a word."""
+"""All estimators, by name."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The door for ``aligned``: what is known of the correspondence between views."""
+"""What is known of the correspondence of views: ``aligned``, checked, as pairs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

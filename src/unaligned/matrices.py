@@ -78,7 +78,7 @@ def validate_single(X: Any, estimator: Any, *, reset: bool = True) -> Any:
     if _holds_dates(X):  # scikit-learn would count their nanoseconds
         return _to_array(X, "Xs")
     try:
-        with np.errstate(over="ignore"):  # what overflows is infinite, and told so
+        with np.errstate(over="ignore"):  # what overflows is infinite: an error below
             if estimator is None:
                 return check_array(X, **_READ)
             return validate_data(estimator, X, reset=reset, **_READ)
@@ -104,7 +104,7 @@ def as_floats(X: Any, label: str) -> Any:
             f"{label} has no {what}: its shape is {X.shape}. Leave it out."
         )
     if X.dtype not in FLOATS:
-        with np.errstate(over="ignore"):  # what overflows is infinite, and told so
+        with np.errstate(over="ignore"):  # what overflows is infinite: an error below
             X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
     return X
 

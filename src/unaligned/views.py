@@ -1,8 +1,8 @@
-"""The door: whatever a user calls views becomes a list of checked matrices.
+"""Views in any form that users have become a list of checked matrices.
 
 Every complaint about views is worded here or, if it is about the numbers in one, in
 `unaligned.matrices`; it names the view, the value and the way out.
-`unaligned.known_pairs` is the door for ``aligned``.
+`unaligned.known_pairs` does the same for ``aligned``.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Set, ValuesView

@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import wasserstein_distance
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
+from tests.simplex_solver import over_simplex
 from unaligned.baselines import AEVC
 from unaligned.baselines.aevc import (
     anchor_graph,
@@ -20,19 +21,6 @@ from unaligned.baselines.aevc import (
     reorder_anchors,
     weigh_views,
 )
-
-
-def over_simplex(cost, m):
-    """The minimiser that a solver finds which knows nothing of active sets."""
-    solved = minimize(
-        cost,
-        np.full(m, 1 / m),
-        bounds=[(0, 1)] * m,
-        constraints={"type": "eq", "fun": lambda z: z.sum() - 1},
-        method="SLSQP",
-        options={"ftol": 1e-15, "maxiter": 1000},
-    )
-    return solved.x
 
 
 def zscore(X):

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.stats import ortho_group
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import CAMVC
 from unaligned.baselines.camvc import (
     init_state,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import CMVNMF
 from unaligned.baselines.cmvnmf import (
     Links,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned import baselines
 from unaligned.baselines._pair_trained import PairTrainedClusterer
 from unaligned.baselines._paired import PairedRowsClusterer

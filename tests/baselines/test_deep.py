@@ -14,10 +14,10 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unaligned
-from conftest import make_blobs
-from unaligned.baselines import CPMN, PVC, SMILE, SURE, MvCLN
-from unaligned.baselines import _pair_trained as pair_trained
+from tests.conftest import make_blobs
+from unaligned.baselines import CPMN, PVC, SMILE, SURE, MvCLN, _blocks
 from unaligned.baselines._autoencoders import build_autoencoder
+from unaligned.baselines._blocks import Block, closeness, draw_blocks, match_rows
 from unaligned.baselines._contrastive import build_encoder
 from unaligned.baselines._deep import (
     choose_device,
@@ -27,7 +27,6 @@ from unaligned.baselines._deep import (
     measure_scale,
     seeded,
 )
-from unaligned.baselines._pair_trained import Block, closeness, draw_blocks, match_rows
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.known_pairs import KnownPairs
 from unaligned.metrics import clustering_scores, single_view_scores
@@ -279,8 +278,8 @@ def test_no_more_rows_than_a_block_meet_at_once(cls, clamp, monkeypatch):
         return compare_and_record
 
     for name in ("match_optimal", "pairwise_distances"):
-        compare = recorded(getattr(pair_trained, name))
-        monkeypatch.setattr(pair_trained, name, compare)
+        compare = recorded(getattr(_blocks, name))
+        monkeypatch.setattr(_blocks, name, compare)
     model = brief(
         cls, align_batch_size=16, clamp_known_pairs=clamp, final_assignment="hungarian"
     ).fit(Xs, aligned=40)

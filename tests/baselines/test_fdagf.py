@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from scipy.stats import ortho_group
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
+from tests.simplex_solver import over_simplex
 from unaligned.baselines import FDAGF
 from unaligned.baselines.fdagf import (
     fuse_graphs,
@@ -18,19 +18,6 @@ from unaligned.baselines.fdagf import (
 from unaligned.metrics import clustering_scores
 
 ALPHA = 0.6
-
-
-def over_simplex(cost, m):
-    """The minimiser that a solver finds which knows nothing of projections."""
-    solved = minimize(
-        cost,
-        np.full(m, 1 / m),
-        bounds=[(0, 1)] * m,
-        constraints={"type": "eq", "fun": lambda z: z.sum() - 1},
-        method="SLSQP",
-        options={"ftol": 1e-15, "maxiter": 1000},
-    )
-    return solved.x
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from scipy.stats import ortho_group
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
+from tests.simplex_solver import over_simplex
 from unaligned.baselines import FPMVSCAG
 from unaligned.baselines.fpmvscag import (
     init_state,
@@ -19,19 +19,6 @@ from unaligned.baselines.fpmvscag import (
 from unaligned.kernels.residual import sum_of_squares
 
 K = 3
-
-
-def over_simplex(cost, m):
-    """The minimiser that a solver finds which knows nothing of projections."""
-    solved = minimize(
-        cost,
-        np.full(m, 1 / m),
-        bounds=[(0, 1)] * m,
-        constraints={"type": "eq", "fun": lambda z: z.sum() - 1},
-        method="SLSQP",
-        options={"ftol": 1e-15, "maxiter": 1000},
-    )
-    return solved.x
 
 
 class Problem:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import MvCLN
 from unaligned.baselines import _contrastive as m
 from unaligned.datasets import unalign
@@ -33,7 +33,7 @@ def test_losses_of_known_distances(torch):
     np.testing.assert_allclose(m.robust_loss(d, 5), robust, atol=1e-6)
 
 
-def test_robust_loss_draws_near_strangers_together_and_drives_others_apart(torch):
+def test_robust_loss_draws_near_negatives_together_and_drives_others_apart(torch):
     d = torch.tensor([0.0, 1.0, 5 / 3, 3.0, 5.0, 6.0], dtype=torch.float64)
     d.requires_grad_()
     (slope,) = torch.autograd.grad(m.robust_loss(d, 5).sum(), d)
@@ -68,26 +68,26 @@ def test_gradients_of_the_loss_are_right_and_finite(torch):
 
 
 @pytest.mark.parametrize(
-    ("partners", "strangers", "margin"),
+    ("partners", "negatives", "margin"),
     [([1.0, 2.0], [2.2, 3.0], 4), ([0.1], [0.2, 0.2], 1), ([2.0], [3.6], 6)],
 )
 def test_margin_is_the_rounded_sum_of_mean_distances(
-    torch, partners, strangers, margin
+    torch, partners, negatives, margin
 ):
-    d = torch.tensor(partners + strangers)
-    known = torch.tensor([1.0] * len(partners) + [0.0] * len(strangers))
+    d = torch.tensor(partners + negatives)
+    known = torch.tensor([1.0] * len(partners) + [0.0] * len(negatives))
     assert m.choose_margin(d, known) == margin
 
 
-def test_strangers_are_drawn_without_repetition():
-    left, right = m.draw_strangers(5, 3, np.random.RandomState(0))
+def test_negatives_are_drawn_without_repetition():
+    left, right = m.draw_negatives(5, 3, np.random.RandomState(0))
     np.testing.assert_array_equal(left, np.repeat(np.arange(5), 3))
     for row in range(5):
         assert len(set(right[left == row])) == 3
     assert right.min() >= 0
     assert right.max() < 5
     # Where there are fewer, all of them.
-    assert len(m.draw_strangers(5, 30, np.random.RandomState(0))[0]) == 25
+    assert len(m.draw_negatives(5, 30, np.random.RandomState(0))[0]) == 25
 
 
 KNOWN = np.array([3, 5, 8, 9, 1, 0]), np.array([7, 2, 4, 0, 6, 1])
@@ -103,11 +103,11 @@ def pairs_of(batches):
 
 def test_every_pair_is_met_once_in_an_epoch():
     rng = np.random.RandomState(0)
-    strangers = m.draw_strangers(6, 4, rng)
-    batches = list(pairs_of(m.pair_up(KNOWN, strangers, 10, rng)))
+    negatives = m.draw_negatives(6, 4, rng)
+    batches = list(pairs_of(m.pair_up(KNOWN, negatives, 10, rng)))
     assert [len(batch) for batch in batches] == [10, 10, 10]
     met = sorted(pair for batch in batches for pair in batch)
-    others = zip(KNOWN[0][strangers[0]], KNOWN[1][strangers[1]], strict=True)
+    others = zip(KNOWN[0][negatives[0]], KNOWN[1][negatives[1]], strict=True)
     assert met == sorted([(*p, 1) for p in PARTNERS] + [(*p, 0) for p in others])
 
 
@@ -117,9 +117,9 @@ def test_rows_of_a_batch_are_shared_by_its_pairs():
     met = list(pairs_of(batches))
     assert {pair[:2] for batch in met for pair in batch if pair[2]} == PARTNERS
     for batch, pairs in zip(batches, met, strict=True):
-        strangers = [pair[:2] for pair in pairs if not pair[2]]
-        assert len(set(strangers)) == len(strangers) == 6
-        assert {row for row, _ in strangers} == set(batch.template_rows)
+        negatives = [pair[:2] for pair in pairs if not pair[2]]
+        assert len(set(negatives)) == len(negatives) == 6
+        assert {row for row, _ in negatives} == set(batch.template_rows)
 
 
 def test_batches_are_full_or_alone():
@@ -137,7 +137,7 @@ def test_encoder_normalises_rectifies_and_drops_out(torch):
     assert [layer.out_features for layer in encoder[::4]] == [8, 7, 2]
 
 
-def test_the_robust_loss_begins_after_strangers_are_far_enough(torch):
+def test_the_robust_loss_begins_after_negatives_are_far_enough(torch):
     Xs, _ = make_blobs(widths=(5, 4))
     early = fit(Xs, 40, switch_ratio=1e-9)
     assert early.robust_from_ == 2

@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import PVC
 from unaligned.baselines import _autoencoders as ae
-from unaligned.baselines._pair_trained import Block
+from unaligned.baselines._blocks import Block
 from unaligned.baselines._soft_assignment import (
     Assignment,
     assign_softly,

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.stats import ortho_group
 from sklearn.exceptions import ConvergenceWarning
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import RCAGL
 from unaligned.baselines.rcagl import (
     leading_directions,

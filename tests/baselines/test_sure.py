@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import SURE, MvCLN
 from unaligned.baselines import _contrastive as networks
 from unaligned.baselines._pair_trained import State

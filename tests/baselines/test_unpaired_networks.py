@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, softmax
 from scipy.stats import entropy
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import CPMN, SMILE
 from unaligned.baselines import _unpaired_losses as u
 from unaligned.metrics import clustering_scores

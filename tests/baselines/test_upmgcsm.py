@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import UPMGCSM, upmgcsm
 from unaligned.baselines.upmgcsm import (
     Match,

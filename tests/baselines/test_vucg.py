@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import laplacian
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.baselines import VuCG
 from unaligned.baselines.vucg import (
     fuse,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.alignment import Alignment
 from unaligned.benchmark.cells import Cell
 from unaligned.benchmark.measure import measure

@@ -15,14 +15,14 @@ QUICK = ("--effort", "quick")
 
 @pytest.fixture(scope="module")
 def spaces(tmp_path_factory):
-    """Two spaces of 400 rows, 350 in both, and queries; one is a .npy, two Parquet."""
+    """Two spaces of 300 rows, 250 in both, and queries; one is a .npy, two Parquet."""
     folder = tmp_path_factory.mktemp("spaces")
-    one, other = make_spaces(450)
-    order = 50 + np.random.RandomState(1).permutation(400)
-    np.save(folder / "one.npy", one[:400])
+    one, other = make_spaces(350)
+    order = 50 + np.random.RandomState(1).permutation(300)
+    np.save(folder / "one.npy", one[:300])
     words = [f"w{row}" for row in order]
     pd.DataFrame({"id": words, "v": [*other[order]]}).to_parquet(folder / "two.parquet")
-    asked = pd.DataFrame(one[400:]).add_prefix("c").assign(id=range(400, 450))
+    asked = pd.DataFrame(one[300:]).add_prefix("c").assign(id=range(300, 350))
     asked.astype({"id": str}).to_parquet(folder / "new.parquet")
     return folder
 

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import unaligned
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned.datasets import load_digits_views, unalign
 from unaligned.distributed import PAVuC
 from unaligned.kernels import blocks

@@ -19,15 +19,16 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from conftest import heed_ctrl_c, make_blobs
+from tests.conftest import heed_ctrl_c, make_blobs
+from tests.savuc.related_views import FEW_RIVALS
 from unaligned import Alignment, PAVuC, SAVuC, checkpoints
 from unaligned.base import ViewClusterer
 from unaligned.baselines import VuCG
 from unaligned.checkpoints import Course, FitCheckpoint, Terminated
-from unaligned.drafts import begin_draft
-from unaligned.kernels.devices import Torch
+from unaligned.kernels.gpu import Torch
 from unaligned.known_pairs import check_aligned
-from unaligned.saving import read_whole, write_whole
+from unaligned.persistence.drafts import begin_draft
+from unaligned.persistence.saving import read_whole, write_whole
 from unaligned.savuc import growth, recipes
 from unaligned.selection.evidence import weigh
 from unaligned.views import check_views
@@ -411,7 +412,7 @@ def test_a_state_that_no_fit_has_reached(path, killed_after, part, value):
 
 
 def test_a_first_step_that_fails_is_put_down_to_the_checkpoint(path, killed_after):
-    model = SAVuC(3, random_state=0, effort="quick", checkpoint=path)
+    model = SAVuC(3, random_state=0, effort=FEW_RIVALS, checkpoint=path)
     killed_after(1, lambda: model.fit(blobs()))
     content = read_whole(path, "checkpoint", dict)
     content["state"]["groups"] = [{"views": (99,), "rows": {}}]

@@ -17,8 +17,8 @@ from numpy.testing import assert_array_equal
 import unaligned
 from unaligned.benchmark.cells import Results
 from unaligned.cli._outputs import check_names, check_output, whole_folder
-from unaligned.drafts import MAKER, begin_draft
-from unaligned.saving import read_whole
+from unaligned.persistence.drafts import MAKER, begin_draft
+from unaligned.persistence.saving import read_whole
 
 KILLS = int(os.environ.get("UNALIGNED_KILLS", "6")) // 3
 

@@ -12,7 +12,7 @@ import pytest
 import victims
 from scipy import sparse
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned import SAVuC, align
 from unaligned.estimators import ESTIMATORS
 from unaligned.kernels import memory
@@ -106,7 +106,7 @@ def test_what_is_asked_for_is_what_is_taken(name, shape):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_wide_views_ask_for_no_table_of_their_columns(kind):
     rng = np.random.default_rng(0)
-    Xs = [rng.random((60, 20_000)) for _ in range(2)]
+    Xs = [rng.random((60, 8_000)) for _ in range(2)]
     Xs = [kind(np.where(X > 0.99, X, 0)) for X in Xs]
     model = SAVuC(3, effort="quick", random_state=0)
     model.fit([X[:, :10] for X in Xs])

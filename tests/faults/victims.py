@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned import PAVuC, checkpoints
 
 

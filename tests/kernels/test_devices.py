@@ -10,10 +10,11 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from conftest import no_gpu
+from tests.conftest import no_gpu
 from unaligned.kernels import devices
 from unaligned.kernels.blocks import row_blocks
-from unaligned.kernels.devices import Cores, HostRows, SparseRows, Torch, on_host
+from unaligned.kernels.devices import Cores, on_host
+from unaligned.kernels.gpu import HostRows, SparseRows, Torch
 
 
 def blas_threads(kind="blas"):

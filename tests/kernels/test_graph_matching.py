@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from inspect import signature
 from itertools import permutations
 
 import numpy as np
@@ -224,13 +223,3 @@ def test_numba_waits_for_the_first_matching():
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
-
-
-def test_both_functions_have_the_same_defaults():
-    ours, theirs = (
-        {name: p.default for name, p in signature(function).parameters.items()}
-        for function in (match_graphs, match_softly)
-    )
-    assert ours.pop("discretise") == "argmax"
-    assert ours == theirs
-    assert theirs["max_iter"] == 50

@@ -8,7 +8,7 @@ import pytest
 from cuda_on_cpu import ModuleOnCpu
 
 from benchmarks.problems import KINDS, problem
-from conftest import no_gpu  # noqa: F401 - for `needs_gpu`
+from tests.conftest import no_gpu  # noqa: F401 - for `needs_gpu`
 from unaligned.kernels import matching_cuda
 from unaligned.kernels.devices import result_of
 from unaligned.kernels.matching import extend_matching, match_greedy

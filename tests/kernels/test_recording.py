@@ -9,9 +9,10 @@ from scipy import sparse
 from test_matching_cuda import LAUNCHERS as MATCHING
 from test_simplex import LAUNCHERS as SIMPLEX
 
-from conftest import make_blobs, no_gpu  # noqa: F401 - for `skipif`
+from tests.conftest import make_blobs, no_gpu  # noqa: F401 - for `skipif`
 from unaligned.kernels import matching, matching_cuda, procrustes, simplex
-from unaligned.kernels.devices import Torch, on_host
+from unaligned.kernels.devices import on_host
+from unaligned.kernels.gpu import Torch
 from unaligned.kernels.recording import Recordings, holds, is_recording
 from unaligned.known_pairs import check_aligned
 from unaligned.pavuc import iteration

@@ -1,8 +1,8 @@
 """Problems of a few rows, and their graph rows by a general solver."""
 
 import numpy as np
-from scipy.optimize import minimize
 
+from tests.simplex_solver import over_simplex
 from unaligned.kernels.devices import Cores
 from unaligned.known_pairs import check_aligned
 from unaligned.pavuc.iteration import init_state
@@ -47,13 +47,4 @@ def best_row(latent, anchors, force, partners, mu, previous):
         misfit = gap @ gap - 2 * step @ (anchors @ gap) + step @ step
         return force * misfit + mu * sum(np.sum((g - p) ** 2) for p in partners)
 
-    m = len(anchors)
-    found = minimize(
-        cost,
-        np.full(m, 1 / m),
-        bounds=[(0, 1)] * m,
-        constraints={"type": "eq", "fun": lambda g: g.sum() - 1},
-        method="SLSQP",
-        options={"ftol": 1e-15, "maxiter": 1000},
-    )
-    return found.x
+    return over_simplex(cost, len(anchors))

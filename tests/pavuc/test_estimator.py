@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned import PAVuC
 from unaligned.datasets import load, load_digits_views, unalign
 from unaligned.kernels.devices import Cores

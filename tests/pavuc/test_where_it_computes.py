@@ -8,10 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from conftest import make_blobs, no_gpu
+from tests.conftest import make_blobs, no_gpu
 from unaligned import PAVuC
 from unaligned.kernels import blocks
-from unaligned.kernels.devices import Cores, HostRows, Torch, on_host
+from unaligned.kernels.devices import Cores, on_host
+from unaligned.kernels.gpu import HostRows, Torch
 from unaligned.known_pairs import check_aligned
 from unaligned.metrics import clustering_scores
 from unaligned.pavuc.iteration import init_state

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 
-from conftest import make_blobs
+from tests.conftest import make_blobs
 from unaligned import Alignment, PAVuC, SAVuC, baselines
 from unaligned.report import maps
 from unaligned.report.maps import draw_maps, map_view, rotate, rows_to_draw

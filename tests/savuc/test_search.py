@@ -65,10 +65,10 @@ def test_unrelated_views_are_not_trusted(seed):
 
 def test_narrow_views_are_found_or_refused_too():
     X, Y, order = shuffled_pair(250, (12, 9))
-    fit, views = search(X, Y)
+    fit, views = search(X, Y, FEW_RIVALS)
     assert fit.trust > 0.5
     assert exact(fit, views, order) >= 0.9
-    fit, _ = search(X, shuffled_columns(Y))
+    fit, _ = search(X, shuffled_columns(Y), FEW_RIVALS)
     assert fit.trust < 0.5
 
 
@@ -290,5 +290,5 @@ def test_copies_of_one_row_and_of_few_rows_are_not_trusted():
     X, _, _ = shuffled_pair(100)
     for n_distinct in (1, 2, 7):
         copies = X[np.arange(100) % n_distinct]
-        fit, _ = search(copies, copies[::-1])
+        fit, _ = search(copies, copies[::-1], FEW_RIVALS)
         assert fit.trust < 0.5

@@ -1,7 +1,7 @@
 """What MvCLN and SURE learn from: pairs of rows, their losses, and the networks.
 
-Pairs are partners, known to be one object, or strangers, two known rows drawn at
-random, who may be of one class by chance.
+Pairs are partners, known to be one object, or negatives, two known rows drawn at
+random, which may be of one class by chance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
     "build_decoder",
     "build_encoder",
     "choose_margin",
-    "draw_strangers",
+    "draw_negatives",
     "pair_distances",
     "pair_up",
     "share_rows",
@@ -43,35 +43,35 @@ class Batch(NamedTuple):
     pairs: tuple[Any, Any]
     """Positions among the rows of the template and among those of the view."""
     known: NDArray[np.float32]
-    """1 for partners, 0 for strangers."""
+    """1 for partners, 0 for negatives."""
 
 
-def draw_strangers(
-    n: int, n_strangers: int, rng: np.random.RandomState
+def draw_negatives(
+    n: int, n_negatives: int, rng: np.random.RandomState
 ) -> tuple[Indices, Indices]:
     """For each of n rows of the template some of the n rows of the view, or all.
 
     A row's own partner may be among them, as in the authors' program.
     """
-    m = min(n_strangers, n)
+    m = min(n_negatives, n)
     drawn = [sample_without_replacement(n, m, random_state=rng) for _ in range(n)]
     return np.repeat(np.arange(n), m), np.concatenate(drawn)
 
 
 def pair_up(
     known: tuple[Indices, Indices],
-    strangers: tuple[Indices, Indices],
+    negatives: tuple[Indices, Indices],
     size: int,
     rng: np.random.RandomState,
 ) -> Iterator[Batch]:
-    """Go through partners and strangers once, ``size`` pairs in a batch.
+    """Go through partners and negatives once, ``size`` pairs in a batch.
 
     Every pair has its rows encoded for itself, as in the authors' program.
     """
     all_rows = np.arange(len(known[0]))
     rows = [
         side[np.concatenate([all_rows, drawn])]
-        for side, drawn in zip(known, strangers, strict=True)
+        for side, drawn in zip(known, negatives, strict=True)
     ]
     partner = np.arange(len(rows[0])) < len(all_rows)
     for batch in draw_full_batches(len(partner), size, rng):
@@ -84,13 +84,13 @@ def pair_up(
 
 def share_rows(
     known: tuple[Indices, Indices],
-    n_strangers: int,
+    n_negatives: int,
     size: int,
     rng: np.random.RandomState,
 ) -> Iterator[Batch]:
-    """Go through the partners once, ``size`` in a batch, strangers drawn among them."""
+    """Go through the partners once, ``size`` in a batch, negatives drawn among them."""
     for batch in draw_full_batches(len(known[0]), size, rng):
-        n, m = len(batch), min(n_strangers, len(batch))
+        n, m = len(batch), min(n_negatives, len(batch))
         all_rows = np.arange(n)
         drawn = rng.uniform(size=(n, n)).argpartition(m - 1, axis=1)[:, :m]
         left = np.concatenate([all_rows, np.repeat(all_rows, m)])
@@ -112,7 +112,7 @@ def pair_distances(one: Tensor, other: Tensor) -> Tensor:
 
 
 def contrastive_loss(d: Tensor, margin: float) -> Tensor:
-    """Drive strangers apart up to the margin: max(m − d, 0)²."""
+    """Drive negatives apart up to the margin: max(m − d, 0)²."""
     return (margin - d).clamp(min=0).square()
 
 
@@ -122,13 +122,13 @@ def robust_loss(d: Tensor, margin: float) -> Tensor:
 
 
 def batch_loss(d: Tensor, known: Tensor, margin: float, robust: bool) -> Tensor:
-    """Half the mean over pairs: d² of partners, the chosen loss of strangers."""
+    """Half the mean over pairs: d² of partners, the chosen loss of negatives."""
     apart = (robust_loss if robust else contrastive_loss)(d, margin)
     return (known * d.square() + (1 - known) * apart).mean() / 2
 
 
 def choose_margin(d: Tensor, known: Tensor) -> float:
-    """Mean distance of partners plus that of strangers, as an integer above 0."""
+    """Mean distance of partners plus that of negatives, as an integer above 0."""
     between = d[known == 1].mean() + d[known == 0].mean()
     return max(1.0, float(round(between.item())))
 

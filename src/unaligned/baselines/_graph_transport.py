@@ -35,7 +35,7 @@ Indices = NDArray[np.intp]
 # Values of k that tuning tries: a reconstruction. The authors recommend 10 to a fifth
 # of the rows; these begin lower where rows are few.
 N_TRIED = 5
-MANY_ROWS = 250  # from which they do not hang on the number of rows
+MANY_ROWS = 250  # from which they do not depend on the number of rows
 
 
 class Coupling(NamedTuple):

@@ -1,6 +1,6 @@
-"""Base of the methods that bring partners nearer than a margin, and strangers apart.
+"""Base of the methods that bring partners nearer than a margin, and negatives apart.
 
-The loss of strangers turns robust once they are far apart, so that those who turn out
+The loss of negatives turns robust once they are far apart, so that those that turn out
 to be near may come together.
 """
 
@@ -22,7 +22,7 @@ from unaligned.baselines._contrastive import (
     batch_loss,
     build_encoder,
     choose_margin,
-    draw_strangers,
+    draw_negatives,
     pair_distances,
     pair_up,
     share_rows,
@@ -55,7 +55,7 @@ Source = Callable[[np.random.RandomState], Iterator[Batch]]
 
 
 class MarginTrainedClusterer(PairTrainedClusterer):
-    """Train encoders on partners and strangers, match the other rows, and cluster.
+    """Train encoders on partners and negatives, match the other rows, and cluster.
 
     A method may have decoders, and add to the loss of a batch what they cost.
     """
@@ -127,7 +127,7 @@ class MarginTrainedClusterer(PairTrainedClusterer):
         return self.epochs
 
     def _memory_need(self, views: Views) -> float:
-        """Add the pairs, of which a row has as many as strangers, and activations."""
+        """Add the pairs, of which a row has as many as negatives, and activations."""
         n_pairs = (len(views) - 1) * views.n_rows[0] * (self.n_negatives + 1)
         activations = 9 * (self.batch_size or 1024) * sum(self.hidden) * 4
         return super()._memory_need(views) + 40 * n_pairs + activations
@@ -196,8 +196,8 @@ class MarginTrainedClusterer(PairTrainedClusterer):
         if self.negatives == "batch" and len(of_view) > 1:  # no batch of one row
             size = self.batch_size or 128
             return partial(share_rows, known, self.n_negatives, size)
-        strangers = draw_strangers(len(of_view), self.n_negatives, rng)
-        return partial(pair_up, known, strangers, self.batch_size or 1024)
+        negatives = draw_negatives(len(of_view), self.n_negatives, rng)
+        return partial(pair_up, known, negatives, self.batch_size or 1024)
 
     def _train(
         self,

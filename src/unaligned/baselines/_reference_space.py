@@ -81,7 +81,7 @@ class ReferenceSpaceClusterer(SharedSpaceMixin, NewRowsMixin, ViewClusterer):
     """
 
     _accepts_unequal_rows = True
-    _n_threads = 1  # rounding of products must not hang on the number of threads
+    _n_threads = 1  # rounding of products must not depend on the number of threads
 
     _fitted_shapes: ClassVar[dict[str, Any]] = {
         "places_": ["n p"],

@@ -1,4 +1,4 @@
-"""MvCLN: contrastive encoders that forgive pairs taken for strangers by mistake."""
+"""MvCLN: contrastive encoders that forgive pairs taken for negatives by mistake."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ class MvCLN(MarginTrainedClusterer):
     """Multi-view contrastive learning with noise-robust loss (MvCLN).
 
     Trains an encoder per view so that known pairs have nearby latent points and random
-    pairs of rows distant ones, with a loss that lets strangers who turn out to be near
+    pairs of rows distant ones, with a loss that lets negatives that turn out to be near
     come together: they are probably of one class. All other rows then take the nearest
     free row of the other view, and latent points are clustered beside those of their
     partners. It needs ``aligned=``. It aims at partners of the same class, not at the
@@ -26,24 +26,24 @@ class MvCLN(MarginTrainedClusterer):
         Widths of the hidden layers.
     dropout : float, default=0.2
     n_negatives : int, default=30
-        Strangers for every known row of the template, drawn among the known rows of
+        Negatives for every known row of the template, drawn among the known rows of
         the other view; all of them where there are fewer.
     negatives : {"fixed", "batch"}, default="fixed"
-        Strangers are drawn once for the whole fit, and the rows of every pair encoded
+        Negatives are drawn once for the whole fit, and the rows of every pair encoded
         for themselves; or anew among the rows of each batch, which are encoded once.
         The latter is not as published, and up to thirty times cheaper.
     margin : float, default=None
-        Distance beyond which strangers are left alone. None: from the distances of the
+        Distance beyond which negatives are left alone. None: from the distances of the
         untrained encoders.
     switch_ratio : float, default=1.0
         The robust loss is used after the first epoch in which the mean distance of
-        strangers is at least this share of the margin; before, and if that never
+        negatives is at least this share of the margin; before, and if that never
         happens, the ordinary contrastive loss.
     scale : {"none", "minmax", "standard"}, default="none"
         How columns are scaled first.
     learning_rate : float, default=1e-3
     batch_size : int, default=None
-        With ``negatives="fixed"`` pairs per step, partners and strangers; with
+        With ``negatives="fixed"`` pairs per step, partners and negatives; with
         ``"batch"`` partners. None: 1024 or 128. A last, smaller batch is left out
         unless it is the only one.
     epochs : int, default=80
@@ -98,7 +98,7 @@ class MvCLN(MarginTrainedClusterer):
     More than two views have one encoder each; that of the template learns from all
     other views, with one margin for all.
 
-    There are ``n_negatives`` strangers to every partner, so that partners come together
+    There are ``n_negatives`` negatives to every partner, so that partners come together
     only under the robust loss. Where ``robust_from_`` is None or close to ``epochs``,
     that was too late: with few pairs an epoch is a few steps, and more epochs help.
     Which classes share a latent point is a matter of the seed; `LabelFreeSearch` with

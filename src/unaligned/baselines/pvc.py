@@ -23,6 +23,7 @@ from unaligned.baselines._autoencoders import (
     build_autoencoder,
     pair_loss,
 )
+from unaligned.baselines._blocks import Block, match_rows
 from unaligned.baselines._deep import (
     adam,
     choose_device,
@@ -35,10 +36,8 @@ from unaligned.baselines._deep import (
 )
 from unaligned.baselines._pair_trained import (
     PAIR_TRAINED,
-    Block,
     PairTrainedClusterer,
     State,
-    match_rows,
 )
 from unaligned.baselines._soft_assignment import (
     Assignment,

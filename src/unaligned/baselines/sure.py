@@ -1,4 +1,4 @@
-"""SURE: MvCLN's encoders, from whose latent points rows must be told again."""
+"""SURE: MvCLN with decoders, which reconstruct rows from their latent points."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["SURE"]
 class SURE(MarginTrainedClusterer):
     """Robust multi-view clustering with incomplete information (SURE).
 
-    `MvCLN` with a decoder for every view: latent points shall bring partners together
-    and keep strangers apart, and rows shall be told from them again. It needs
+    `MvCLN` with a decoder for every view: partners get near latent points, negatives
+    distant ones, and rows are reconstructed from their latent points. It needs
     ``aligned=``. What the paper does about rows that are missing from a view is not
     here: such rows have no partner in these views.
 

@@ -60,7 +60,7 @@ def figure4(results: Results) -> list[Picture]:
         curves = {name: found for name, found in curves.items() if len(found) > 1}
         if not curves:
             continue
-        joint = told(curves, "joint.acc")
+        joint = list_means(curves, "joint.acc")
         scores = SCORES | JOINT if joint else SCORES
         with canvas(len(scores)) as (figure, axes):
             for ax, (score, heading) in zip(axes, scores.items(), strict=True):
@@ -76,7 +76,7 @@ def figure4(results: Results) -> list[Picture]:
                 floors, label = curves.get("SAVuC", {}), "SAVuC, names shuffled"
                 draw_curve(axes[2], floors, "joint.floor_acc", label, color="#808080")
                 axes[2].legend(fontsize=7)
-        caption = f"ACC: {told(curves, 'acc')}. "
+        caption = f"ACC: {list_means(curves, 'acc')}. "
         if joint:
             caption += f"Joint ACC, one naming over all rows of all views: {joint}. "
         caption += "Bars are deviations over shuffles."
@@ -97,7 +97,7 @@ def draw_curve(
         )
 
 
-def told(curves: dict[str, dict[float, Summary]], score: str) -> str:
+def list_means(curves: dict[str, dict[float, Summary]], score: str) -> str:
     """Write the means of a score of every method, for every share."""
     lines = []
     for name, found in curves.items():

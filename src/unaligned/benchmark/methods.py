@@ -61,7 +61,7 @@ class Method:
 
     @property
     def known_share(self) -> float:
-        """Share of the pairs that it is told where others are told none."""
+        """Share of the pairs that it knows where others know none."""
         return PAIRED_SHARE if self.needs_pairs else 0.0
 
     @property
@@ -119,7 +119,7 @@ class RandomLabels:
 
     def fit(self, Xs: list[Any], aligned: Any = None) -> "RandomLabels":
         """Draw."""
-        # The shuffle has the same seed, and must not be told again.
+        # The shuffle has the same seed: other random numbers than its own are drawn.
         rng = np.random.RandomState([self.random_state, 1])
         self.view_labels_ = {0: rng.randint(self.n_clusters, size=Xs[0].shape[0])}
         return self

@@ -108,14 +108,11 @@ ARTEFACTS = {
 }  # fmt: skip
 
 
-def sections(
-    results: Results, names: tuple[str, ...] = tuple(ARTEFACTS)
-) -> list[Section]:
+def sections(results: Results) -> list[Section]:
     """Give the findings in short, and what tables and figures there are results for."""
     verdict = verdict_tables(results)
     found = [Section("short", "In short", IN_SHORT, verdict, [])] if verdict else []
-    for name in names:
-        made = ARTEFACTS[name]
+    for name, made in ARTEFACTS.items():
         parts = made.tables(results), made.pictures(results)
         if any(parts):
             found.append(Section(name, made.title, made.intro, *parts))

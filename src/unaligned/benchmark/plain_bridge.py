@@ -20,7 +20,7 @@ N_STARTS = 10  # of k-means
 class PlainBridge:
     """Views side by side, estimated by ridge regression; k-means of all rows.
 
-    The floor of every method that is told some of the pairs.
+    The floor of every method that knows some of the pairs.
     """
 
     template_ = 0

@@ -178,14 +178,12 @@ def shares_in_rows(X: NDArray[Any]) -> NDArray[Any]:
     return turned if np.allclose(turned.sum(axis=1), 1, atol=1e-3) else X
 
 
-def make_synthetic(
-    n: int, widths: tuple[int, ...] = (64, 128, 32), k: int = 10
-) -> tuple[list[NDArray[np.float64]], NDArray[np.intp]]:
-    """Draw views of ``n`` rows in ``k`` round classes, for the study of scaling."""
-    rng = np.random.RandomState(0)
+def make_synthetic(n: int) -> tuple[list[NDArray[np.float64]], NDArray[np.intp]]:
+    """Draw three views of ``n`` rows in ten round classes, for the study of scaling."""
+    rng, k = np.random.RandomState(0), 10
     y = rng.randint(k, size=n)
     y[:k] = np.arange(k)[:n]
-    Xs = [rng.normal(size=(k, d))[y] + rng.normal(size=(n, d)) for d in widths]
+    Xs = [rng.normal(size=(k, d))[y] + rng.normal(size=(n, d)) for d in (64, 128, 32)]
     return Xs, y
 
 

@@ -38,10 +38,10 @@ def exponent(curve: Curve, smallest: float) -> float | None:
     >>> exponent([(100, 0.001), (1000, 2.0), (2000, 8.0), (4000, 32.0)], 0.01)
     2.0
     """
-    told = [(n, value) for n, value in curve if value >= smallest][-N_FITTED:]
-    if len(told) < 2:
+    shown = [(n, value) for n, value in curve if value >= smallest][-N_FITTED:]
+    if len(shown) < 2:
         return None
-    n, value = np.log(np.array(told, dtype=float)).T
+    n, value = np.log(np.array(shown, dtype=float)).T
     return round(float(np.polyfit(n, value, 1)[0]), 3)
 
 

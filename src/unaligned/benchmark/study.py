@@ -18,16 +18,16 @@ __all__ = ["Observer", "run_study"]
 
 
 class Observer:
-    """Is told how a study goes; does nothing by itself."""
+    """Its methods are called while a study runs; here they do nothing."""
 
     def planned(self, cells: list[Cell]) -> None:
-        """Hear which cells are to be run next."""
+        """Take the cells that are to be run next."""
 
     def running(self, running: list[Running]) -> None:
-        """Hear of the cells in flight, several times a second."""
+        """Take the cells in flight, several times a second."""
 
     def ended(self, cell: Cell, record: dict[str, Any]) -> None:
-        """Hear that a cell ended, or was given up (status ``"skipped"``)."""
+        """Take a cell that ended, or was given up (status ``"skipped"``)."""
 
 
 def run_study(

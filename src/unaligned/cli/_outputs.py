@@ -18,7 +18,7 @@ from unicodedata import category, normalize
 import click
 
 from unaligned.cli._session import undisturbed
-from unaligned.drafts import abandoned_drafts, begin_draft
+from unaligned.persistence.drafts import abandoned_drafts, begin_draft
 from unaligned.preparation import Prepared
 from unaligned.report.clusters import ViewClusters
 

@@ -23,7 +23,7 @@ from unaligned.cli._options import PositiveType
 from unaligned.cli._outputs import check_place
 from unaligned.cli._screen_tables import table_on_screen
 from unaligned.cli.bench_progress import BenchProgress
-from unaligned.drafts import whole_file
+from unaligned.persistence.drafts import whole_file
 
 __all__ = ["bench"]
 

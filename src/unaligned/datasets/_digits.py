@@ -52,15 +52,13 @@ def load_digits_views() -> Bunch:
     )
 
 
-def edge_histograms(images: Images, n_directions: int = 8) -> Images:
+def edge_histograms(images: Images) -> Images:
     """Edge strength by direction, in 3 × 3 half-overlapping cells of 4 × 4 pixels."""
     down, right = np.gradient(images, axis=(1, 2))
     strength = np.hypot(down, right)
     turn = np.arctan2(down, right) / (2 * np.pi) % 1
-    direction = np.floor(turn * n_directions).astype(int) % n_directions
-    by_direction = strength[..., None] * (
-        direction[..., None] == np.arange(n_directions)
-    )
+    direction = np.floor(turn * 8).astype(int) % 8
+    by_direction = strength[..., None] * (direction[..., None] == np.arange(8))
     cells = [
         by_direction[:, top : top + 4, left : left + 4].sum(axis=(1, 2))
         for top in (0, 2, 4)

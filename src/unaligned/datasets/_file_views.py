@@ -42,7 +42,17 @@ class FileViews(NamedTuple):
     """Names of the other columns of each view that ``exclude`` left out."""
 
     def view(self, i: int) -> FileView:
-        """One of the views, as `read_view` gives it."""
+        """One of the views, as `read_view` gives it.
+
+        Parameters
+        ----------
+        i : int
+            Index of the view.
+
+        Returns
+        -------
+        FileView
+        """
         return FileView(
             self.view_names[i],
             self.Xs[i],

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from unaligned.alignment_parts import TRUSTED
+from unaligned.alignment import TRUSTED
 from unaligned.disclosure.attack import Attack, Matches, prepare_attack
 from unaligned.disclosure.findings import Audit, ColumnRisk, Level
 from unaligned.disclosure.giveaway import Giveaway, find_giveaway
@@ -109,9 +109,9 @@ def audit(
     by_search = None
     if pairs is not None:
         share = by_search = _share_right(found, pairs)
-        lucky = attack.from_truth(pairs, rng)
-        if (begun_well := _share_right(lucky, pairs)) > share:
-            found, share = lucky, begun_well
+        refined = attack.from_truth(pairs, rng)
+        if (of_refined := _share_right(refined, pairs)) > share:
+            found, share = refined, of_refined
     giveaway = _giveaway(views, found, pairs, rng)
     return Audit(
         n_rows=len(views[1]) if pairs is None else len(pairs),
@@ -231,8 +231,10 @@ def _giveaway(
     return find_giveaway(views[0][pairs[:, 0]], views[1][pairs[:, 1]], weights, rng)
 
 
-def _risks(released: Prepared, told: Giveaway) -> list[ColumnRisk]:
+def _risks(released: Prepared, giveaway: Giveaway) -> list[ColumnRisk]:
     """List the columns; first those without which fewest rows are found."""
     names = released.feature_names or [f"column {i}" for i in range(released.shape[1])]
-    figures = zip(names, told.explained.tolist(), told.without.tolist(), strict=True)
+    figures = zip(
+        names, giveaway.explained.tolist(), giveaway.without.tolist(), strict=True
+    )
     return sorted(map(ColumnRisk._make, figures), key=lambda risk: risk.share_without)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from scipy.stats import poisson
 
-from unaligned.alignment_parts import TRUSTED
+from unaligned.alignment import TRUSTED
 
 __all__ = ["Audit", "ColumnRisk", "Level"]
 

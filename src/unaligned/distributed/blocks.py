@@ -1,4 +1,4 @@
-"""Views as dask arrays: the door, and the row blocks behind it."""
+"""Views as dask arrays: checks of what users pass, and the row blocks of a view."""
 
 from typing import Any, NamedTuple
 
@@ -81,8 +81,8 @@ def blocks_of(view: int, X: Any, n_anchors: int) -> list[Block]:
     """Row blocks of a dask array, cut where sums in memory pause, too.
 
     A matrix product rounds its last rows in another way than those in the middle, and
-    the greedy matching hangs on every bit of float32. Blocks that are made of the parts
-    in which memory sums up give every row the bits that it has there.
+    the greedy matching depends on every bit of float32. Blocks that consist of the
+    parts in which sums are made in memory give every row the same bits as there.
     """
     grid = rows_per_part(X, X.shape[1] * n_anchors)
     X = X.rechunk({0: cut_at_grid(X.chunks[0], grid)})

@@ -48,14 +48,16 @@ class PAVuC(pavuc.PAVuC):
 
     Parameters
     ----------
-    n_clusters, n_anchors, latent_dim, alpha, mu, init, matching, align, max_iter
-        As in `unaligned.PAVuC`.
-    tol, n_init, checkpoint, view_sizes, random_state, verbose
+    n_clusters, n_anchors, latent_dim, alpha, mu, init, matching, align
         As in `unaligned.PAVuC`.
     safeguard : False
         Not available here: its steps need several passes over the views.
+    max_iter, tol, n_init
+        As in `unaligned.PAVuC`.
     device : {None, "cpu"}, default=None
         Workers compute on the CPU.
+    checkpoint, view_sizes, random_state, verbose
+        As in `unaligned.PAVuC`.
     matching_memory : int or str, default=None
         Bytes that matchings may take at a time in one process, also as ``"2 GB"``.
         None: half of what is free. The exact greedy matching takes about 36 bytes per

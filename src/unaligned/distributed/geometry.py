@@ -35,7 +35,7 @@ class Columns(NamedTuple):
 
 
 def split_view(i: int, X: Any) -> list[Block]:
-    """Blocks of a view whose ends do not hang on its chunks."""
+    """Blocks of a view whose ends do not depend on its chunks."""
     return blocks_of(i, X, n_anchors=X.shape[1])
 
 

@@ -130,7 +130,7 @@ class SAVuC(ClusterMixin, BaseEstimator):
         task = Task.of(views, pairs, self.effort, self.verbose)
         with Heartbeat() if self.verbose else nullcontext():
             found, geometries = align_views(task, rng)
-            # What is drawn for labels does not hang on what the search has drawn.
+            # What is drawn for labels does not depend on what the search has drawn.
             draws = [np.random.RandomState(seed) for seed in seeds]
             sample = draw_aligned(task, found, geometries, self.n_clusters, draws[0])
             del geometries
@@ -254,18 +254,18 @@ def _with_verdicts(
     found: Alignment, outcome: Outcome, sample: Sample, task: Task
 ) -> Alignment:
     """Alignment of all rows, with what was found on the sample beside it."""
-    told = outcome.labelled.alignment
-    if told.template != found.template:
+    judged = outcome.labelled.alignment
+    if judged.template != found.template:
         others = found.others
-        found = only_known(told.template, told.trust, task.views, task.pairs)
+        found = only_known(judged.template, judged.trust, task.views, task.pairs)
         found = replace(found, others=others)
     suspects = {
-        (i, j): sample.back(pairs, i, j) for (i, j), pairs in told.suspects.items()
+        (i, j): sample.back(pairs, i, j) for (i, j), pairs in judged.suspects.items()
     }
     return replace(
         found,
-        trust=told.trust,
-        verdict=list(told.verdict),
-        basis=list(told.basis),
+        trust=judged.trust,
+        verdict=list(judged.verdict),
+        basis=list(judged.basis),
         suspects=suspects,
     )

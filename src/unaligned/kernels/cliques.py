@@ -56,13 +56,17 @@ def agreement_graph(
     """
     n = len(rows)
     bits = np.zeros((n, (n + 63) // 64), np.uint64)
+    # In the order of the pairs, so that one pair is compared with 64 others at a time.
+    of_rows, of_partners = one[:, rows], other[:, partners]
     for a in range(n):
-        i, j = rows[a], partners[a]
-        for b in range(a):
-            k, m = rows[b], partners[b]
-            if i != k and j != m and abs(one[i, k] - other[j, m]) < tolerance:
-                bits[a, b // 64] |= np.uint64(1) << np.uint64(b % 64)
-                bits[b, a // 64] |= np.uint64(1) << np.uint64(a % 64)
+        of_rows[rows[a], a] = of_partners[partners[a], a] = np.inf  # agrees with none
+    for a in range(n):
+        x, y = of_rows[rows[a]], of_partners[partners[a]]
+        for word in range(bits.shape[1]):
+            joined = np.uint64(0)
+            for b in range(64 * word, min(64 * word + 64, n)):
+                joined |= np.uint64(abs(x[b] - y[b]) < tolerance) << np.uint64(b % 64)
+            bits[a, word] = joined
     return bits
 
 

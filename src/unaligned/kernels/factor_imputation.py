@@ -50,15 +50,15 @@ class Factors(NamedTuple):
         return rows
 
 
-def impute_by_factors(X: Array, *, seed: int = 0) -> Array:
+def impute_by_factors(X: Array) -> Array:
     """Fill in missing numbers.
+
+    Of more than 2,000 rows, the model is learned from the same sample every time.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
         Floats, NaN where missing. Every column holds a number.
-    seed : int, default=0
-        Which rows the model is learned from, where there are more than 2,000.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def impute_by_factors(X: Array, *, seed: int = 0) -> Array:
     mean, deviation = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     scale = np.where(deviation > 0, deviation, 1)
     low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
-    model = _learn(X, seen, mean, scale, np.random.RandomState(seed))
+    model = _learn(X, seen, mean, scale, np.random.RandomState(0))
     filled = X.copy()
     for rows in np.array_split(np.arange(len(X)), -(-len(X) // ROWS_AT_ONCE)):
         gaps = rows[~seen[rows].all(axis=1)]

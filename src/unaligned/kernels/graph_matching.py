@@ -21,16 +21,13 @@ def match_graphs(
     *,
     weight: float = 1.0,
     start: float,
-    max_iter: int = 50,
-    tol: float = 1e-6,
-    n_rounds: int = 30,
     discretise: str = "argmax",
 ) -> NDArray[np.intp]:
     """Match the nodes of two graphs.
 
     Parameters
     ----------
-    first, second, affinity, weight, start, max_iter, tol, n_rounds
+    first, second, affinity, weight, start
         As in `match_softly`.
     discretise : {"argmax", "greedy", "optimal"}, default="argmax"
         As in `round_matching`.
@@ -51,16 +48,7 @@ def match_graphs(
     >>> match_graphs(path, path[np.ix_(order, order)], start=1 / 3)
     array([1, 2, 0])
     """
-    soft = match_softly(
-        first,
-        second,
-        affinity,
-        weight=weight,
-        start=start,
-        max_iter=max_iter,
-        tol=tol,
-        n_rounds=n_rounds,
-    )
+    soft = match_softly(first, second, affinity, weight=weight, start=start)
     return round_matching(soft, discretise)
 
 

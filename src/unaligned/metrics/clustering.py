@@ -115,6 +115,18 @@ def joint_scores(
 def clustering_accuracy(y: ArrayLike, labels: ArrayLike) -> float:
     """Share of rows that are right under the best one-to-one naming of clusters.
 
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Classes.
+    labels : array-like of shape (n,)
+        Clusters.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
     Examples
     --------
     >>> clustering_accuracy([0, 0, 1, 1], [5, 5, 5, 2])
@@ -126,6 +138,18 @@ def clustering_accuracy(y: ArrayLike, labels: ArrayLike) -> float:
 def purity(y: ArrayLike, labels: ArrayLike) -> float:
     """Share of rows that belong to the commonest class of their cluster.
 
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Classes.
+    labels : array-like of shape (n,)
+        Clusters.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
     Examples
     --------
     >>> purity([0, 0, 1, 1], [0, 1, 2, 3])
@@ -136,6 +160,18 @@ def purity(y: ArrayLike, labels: ArrayLike) -> float:
 
 def pair_f_score(y: ArrayLike, labels: ArrayLike) -> float:
     """F-score over pairs of rows: those of one class that are in one cluster.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Classes.
+    labels : array-like of shape (n,)
+        Clusters.
+
+    Returns
+    -------
+    float
+        In [0, 1].
 
     Examples
     --------

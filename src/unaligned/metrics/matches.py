@@ -39,6 +39,16 @@ def category_alignment_rate(
 def category_alignment_chance(y_i: ArrayLike, y_t: ArrayLike) -> float:
     """Give the expected `category_alignment_rate` of a random matching.
 
+    Parameters
+    ----------
+    y_i, y_t : array-like
+        Class of every row of view i and of the template.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
     Examples
     --------
     >>> category_alignment_chance([0, 0, 1, 1], [0, 1, 0, 1])

@@ -101,9 +101,13 @@ def label_transfer_accuracy(
 
     Parameters
     ----------
-    A, B : array-like of shape (n_a, d) and (n_b, d)
-        Rows of two views in one space, of any numbers and in any order.
-    y_a, y_b : array-like
+    A : array-like of shape (n_a, d)
+        Rows of a view in a space that two views share.
+    y_a : array-like of shape (n_a,)
+        Their classes.
+    B : array-like of shape (n_b, d)
+        Rows of another view in that space, in any order.
+    y_b : array-like of shape (n_b,)
         Their classes.
     n_neighbors : int, default=5
         Rows of A that vote on the class of a row of B.
@@ -132,7 +136,17 @@ def label_transfer_accuracy(
 def label_transfer_chance(y_a: ArrayLike, y_b: ArrayLike) -> float:
     """Accuracy of giving every row of B the commonest class of A.
 
-    That is where votes of more and more random rows of A lead.
+    The more random rows of A vote, the closer they come to that.
+
+    Parameters
+    ----------
+    y_a, y_b : array-like
+        Classes of the rows of A and of B.
+
+    Returns
+    -------
+    float
+        In [0, 1].
 
     Examples
     --------

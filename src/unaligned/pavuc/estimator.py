@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unaligned.base import Iterate, ViewClusterer
 from unaligned.checkpoints import CHECKPOINT
-from unaligned.kernels.devices import Cores, Torch, on_host
+from unaligned.kernels.devices import Cores, on_host
+from unaligned.kernels.gpu import Torch
 from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unaligned.kernels.blocks import row_blocks
-from unaligned.kernels.devices import Cores, HostRows
+from unaligned.kernels.devices import Cores
+from unaligned.kernels.gpu import HostRows
 from unaligned.kernels.residual import sum_of_squares
 from unaligned.known_pairs import KnownPairs
 from unaligned.pavuc.updates import (
@@ -31,7 +32,7 @@ class Problem:
     orders: list[Indices]
     """Eq. 22 for every view; empty where nothing is aligned."""
     floors: list[float]
-    """Smallest residual of every view that is told from zero."""
+    """Smallest residual of every view that is not taken for zero."""
     device: Cores
     """Where the views are, and all that is computed from them."""
     _known: dict[tuple[int, int], Any] = field(
@@ -109,7 +110,7 @@ def pose(
 
 
 def residual_floor(X: Any, dtype: np.dtype[Any]) -> float:
-    """Smallest residual told from zero: rounding at the scale of the view's rows.
+    """Smallest residual that is no rounding error at the scale of the view's rows.
 
     ``dtype`` is that of the view on the host.
     """

@@ -61,11 +61,11 @@ def guarded_iteration(problem: Problem, state: State) -> State:
         return following
     wanted = following.template
     if wanted != state.template:
-        # The same correspondence, told in the row order of the new template.
+        # The same correspondence, in the row order of the new template.
         backwards = inverse(state.permutations[wanted])
-        retold = [p[backwards] for p in state.permutations]
-        retold = beside_template(problem, retold, wanted)
-        following = careful_iteration(problem, state, wanted, retold)
+        moved = [p[backwards] for p in state.permutations]
+        moved = beside_template(problem, moved, wanted)
+        following = careful_iteration(problem, state, wanted, moved)
         if following.objective <= state.objective:
             return following
     return careful_iteration(problem, state, state.template, state.permutations)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.alignment_text import percent
+from unaligned.alignment.text import percent
 
 __all__ = ["ACTIONS", "ColumnNote", "Prepared", "missing_words", "names_of"]
 
@@ -78,6 +78,10 @@ class Prepared:
 
     def summary(self) -> str:
         """Summarise the notes in one line.
+
+        Returns
+        -------
+        str
 
         Examples
         --------

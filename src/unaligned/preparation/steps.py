@@ -296,6 +296,6 @@ def add_others(
             draft.leave(name, "categories")
         else:
             # For two categories one column is enough.
-            told = levels[1:] if len(levels) == 2 else levels
-            columns = dummies(name, values, told)
-            draft.add(name, columns, "categories, one column each", told)
+            coded = levels[1:] if len(levels) == 2 else levels
+            columns = dummies(name, values, coded)
+            draft.add(name, columns, "categories, one column each", coded)

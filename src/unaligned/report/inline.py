@@ -4,7 +4,7 @@ import os
 from html import escape
 from pathlib import Path
 
-from unaligned.drafts import whole_file
+from unaligned.persistence.drafts import whole_file
 
 __all__ = ["InlineReport"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unaligned.alignment_text import percent
+from unaligned.alignment.text import percent
 from unaligned.preparation.notes import names_of
 from unaligned.report.curve import draw_curve, draw_evidence
 from unaligned.report.findings import Findings

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from unaligned.alignment import VERDICTS
-from unaligned.alignment_text import percent
+from unaligned.alignment.text import percent
 from unaligned.report.findings import Findings, ViewFindings
 
 __all__ = ["Verdict", "judge", "level_of", "standing"]

@@ -150,9 +150,12 @@ def transfer_labels(
         },
         index=target.obs_names,
     )
-    told = found.alignment
-    other = 1 - told.template
-    table.attrs = {"verdict": told.verdict[other], "trust": float(told.trust[other])}
+    alignment = found.alignment
+    other = 1 - alignment.template
+    table.attrs = {
+        "verdict": alignment.verdict[other],
+        "trust": float(alignment.trust[other]),
+    }
     if inplace:
         name = key_added or f"{key}_transferred"
         target.obs[name] = table["label"]

@@ -173,8 +173,8 @@ def partners(
     about = cells[one].uns[key]
     listed = [*about["modalities"]]
     # The template is always trusted; the other modality has the result.
-    told = [listed.index(name) for name in (one, other)]
-    at = told[0] if listed[told[1]] == about["template"] else told[1]
+    at_both = [listed.index(name) for name in (one, other)]
+    at = at_both[0] if listed[at_both[1]] == about["template"] else at_both[1]
     places = [np.asarray(cells[name].obsm[wanted])[:, :2] for name in (one, other)]
     middle = np.nanmean(np.vstack(places), axis=0)
     radius = np.nanmax(np.linalg.norm(np.vstack(places) - middle, axis=1)) or 1

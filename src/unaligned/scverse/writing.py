@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.alignment import Alignment
-from unaligned.alignment_tables import matches_of
+from unaligned.alignment.tables import matches_of
 from unaligned.scverse.reading import Cells
 
 __all__ = ["about_alignment", "categories", "write_alignment"]

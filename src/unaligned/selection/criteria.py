@@ -1,4 +1,4 @@
-"""What tells a good model from a bad one when no label is known."""
+"""Scores of a model that need no known label."""
 
 from collections.abc import Callable
 from itertools import combinations
@@ -17,7 +17,7 @@ from unaligned.partitions.features import view_features
 from unaligned.selection.calibration import self_split_recovery
 from unaligned.views import Views, check_views, label
 
-__all__ = ["CRITERIA", "predictability", "stability", "vouched_views"]
+__all__ = ["CRITERIA", "predictability", "scored_views", "stability"]
 
 N_ROWS = 1500  # rows of a view that are scored; more would hardly change the score
 
@@ -30,9 +30,9 @@ def predictability(
 ) -> NDArray[np.float64]:
     """How well clusters are predicted from each view, without any known label.
 
-    Clusters that mean something can be told from the neighbours of a row, and by a
-    linear discriminant that never saw the row. Clusters that are an accident of one
-    method or of one view cannot.
+    Clusters that mean something are predicted by the neighbours of a row, and by a
+    linear discriminant that was fitted on other rows. Clusters that are an accident of
+    one method or of one view are not.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ def stability(
     float
         Mutual information of two fits on the rows they share, corrected for chance
         (AMI): about 0 for guesses and 1 for identical clusters, in the mean over
-        pairs of fits and over the views that both vouch for (see `vouched_views`).
-        Where fits vouch for different views, that pair counts as 0.
+        pairs of fits and over the views that are scored in both (see `scored_views`).
+        A pair of fits without such a view counts as 0.
 
     Notes
     -----
@@ -171,13 +171,13 @@ def stability(
 def draw_rows(
     pairs: KnownPairs, share: float, rng: np.random.RandomState
 ) -> list[NDArray[np.intp]]:
-    """Draw a share of the rows of each view; known partners have the same luck."""
+    """Draw a share of the rows of each view; known partners are drawn together."""
     n_objects = 1 + max(int(known.max(initial=-1)) for known in pairs.identities)
-    luck = rng.uniform(size=n_objects)
+    shared = rng.uniform(size=n_objects)
     drawn = []
     for known in pairs.identities:
         own = rng.uniform(size=len(known))
-        own[known >= 0] = luck[known[known >= 0]]
+        own[known >= 0] = shared[known[known >= 0]]
         wanted = max(2, round(share * len(known)))
         drawn.append(np.sort(np.argsort(own, kind="stable")[:wanted]))
     return drawn
@@ -197,8 +197,8 @@ def pairs_among(
     return {views: both for views, both in found.items() if len(both)} or None
 
 
-def vouched_views(model: Any) -> list[int]:
-    """List the views whose labels a model stands for.
+def scored_views(model: Any) -> list[int]:
+    """List the views whose labels are scored.
 
     Its template, views that it trusts, and those of which at least half of the rows
     were given a partner.
@@ -211,7 +211,7 @@ def vouched_views(model: Any) -> list[int]:
 def _agreement(one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
     """Agreement of two fits on the rows they share."""
     (rows_one, fit_one), (rows_other, fit_other) = one, other
-    both = set(vouched_views(fit_one)) & set(vouched_views(fit_other))
+    both = set(scored_views(fit_one)) & set(scored_views(fit_other))
     found = []
     for i in both:
         _, at_one, at_other = np.intersect1d(
@@ -223,13 +223,13 @@ def _agreement(one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
 
 
 def judge_predictability(model: Any, Xs: Any, aligned: Any = None) -> float:
-    """Mean over the vouched views of log q − ½ log(1 − q), q their predictability.
+    """Mean over the scored views of log q − ½ log(1 − q), q their predictability.
 
     The logarithm punishes clusters that live in one view only; the second term keeps a
     view that is very strong.
     """
     views = check_views(Xs, view_sizes=model.view_sizes)
-    chosen = vouched_views(model)
+    chosen = scored_views(model)
     q = predictability(
         [views.arrays[i] for i in chosen], [model.view_labels_[i] for i in chosen]
     )

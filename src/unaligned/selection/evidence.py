@@ -61,14 +61,14 @@ class ClusterEvidence:
     agreement: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        told = (self.n_clusters, *self.interval, *self.alternatives)
+        named = (self.n_clusters, *self.interval, *self.alternatives)
         tried = self.candidates
         shapes = {np.shape(scores)[1:] for scores in (self.agreement, self.modularity)}
         fits = (
             shapes == {np.shape(tried)}
             and len(self.interval) == 2
             and tried.dtype.kind == "i"
-            and {*told} <= {*tried.tolist()}
+            and {*named} <= {*tried.tolist()}
             and tried[0] > 0
             and bool((np.diff(tried) > 0).all())
         )
@@ -82,7 +82,12 @@ class ClusterEvidence:
         return mean
 
     def sentence(self) -> str:
-        """Say what was chosen and how far to believe it."""
+        """Say what was chosen and how far to believe it.
+
+        Returns
+        -------
+        str
+        """
         low, high = self.interval
         if self.flat:
             return (

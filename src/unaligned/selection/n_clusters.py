@@ -97,7 +97,7 @@ def choose_n_clusters(
     verbose: int = 0,
     deadline: Deadline = NEVER,
 ) -> ClusterEvidence:
-    """Choose the number of clusters of views that have come through the door."""
+    """Choose the number of clusters of checked views."""
     candidates = numbers_to_try(min(views.n_rows))
     if len(candidates) == 1:  # too few rows to compare
         nothing = np.zeros((len(views), 1))

@@ -28,8 +28,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from unaligned.parameters import POSITIVE_INT
+from unaligned.persistence.saving import SavingMixin
 from unaligned.progress import say
-from unaligned.saving import SavingMixin
 from unaligned.selection.checkpoint import Checkpoint
 from unaligned.selection.criteria import CRITERIA, Criterion
 
@@ -87,8 +87,8 @@ class LabelFreeSearch(SavingMixin, ClusterMixin, MetaEstimatorMixin, BaseEstimat
         Names of parameters and the values to try, as for ``GridSearchCV``.
     criterion : {"predictability", "recovery", "stability"} or callable, \
 default="predictability"
-        What to go by, larger being better: how well the views that a model vouches for
-        predict its clusters (see `predictability`); how much of a self-split it finds
+        What to go by, larger being better: how well views predict the
+        clusters of a model (see `predictability`); how much of a self-split it finds
         again (see `self_split_recovery`); how far clusters stay the same on subsamples
         (see `stability`); or a function of the fitted model, the views and ``aligned``
         that returns a number.
@@ -175,10 +175,12 @@ default="predictability"
 
         Parameters
         ----------
-        Xs, aligned
+        Xs : views
             As for the estimator's ``fit``.
         y : ignored
             Present for scikit-learn's conventions.
+        aligned : None, "all", int, boolean mask or dict, default=None
+            As for the estimator's ``fit``.
 
         Returns
         -------
@@ -306,14 +308,14 @@ default="predictability"
             for at, task in enumerate(missing)
         ):
             task, done = missing[at], done + 1
-            told = describe(task.parameters)
+            setting = describe(task.parameters)
             if self.verbose:
                 say(
-                    f"[LabelFreeSearch] {done}/{len(tasks)} {told}: score "
+                    f"[LabelFreeSearch] {done}/{len(tasks)} {setting}: score "
                     f"{outcome.score:.4g} ({outcome.seconds:.1f} s)"
                 )
             if outcome.error is None:
-                checkpoint.append(task.key, told, outcome.score, outcome.seconds)
+                checkpoint.append(task.key, setting, outcome.score, outcome.seconds)
             yield task, outcome
 
     def __sklearn_tags__(self) -> Any:

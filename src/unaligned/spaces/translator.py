@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unaligned.alignment import Alignment
-from unaligned.alignment_tables import matches_of
+from unaligned.alignment.tables import matches_of
 from unaligned.calibration import calibrate, less_where_untypical
 from unaligned.kernels.scaling import row_blocks
 from unaligned.known_pairs import check_aligned
@@ -169,9 +169,9 @@ class SpaceTranslator(BaseEstimator):
         held, rest = order[:n_held], order[n_held:]
         origin = X.mean(axis=0, dtype=np.float64), Y.mean(axis=0, dtype=np.float64)
         moments = moments_of(X, Y, pairs[rest], sure[rest], origin)
-        asked, told = X[pairs[held, 0]], Y[pairs[held, 1]]
+        asked, partners = X[pairs[held, 0]], Y[pairs[held, 1]]
         penalty, learned, self.quality_ = choose_penalty(
-            moments, asked, told, sure[held]
+            moments, asked, partners, sure[held]
         )
         some = np.sort(rng.permutation(len(X))[:N_SAMPLED])
         self._rows = index_rows(Y, np.asarray(origin[1]), learned.apply(X[some]))

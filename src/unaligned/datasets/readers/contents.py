@@ -109,9 +109,9 @@ def is_matrix(value: Any) -> bool:
     return getattr(value, "ndim", 0) == 2 and value.dtype.kind in "biufc"
 
 
-def listed(names: Iterable[Any], most: int = 10) -> str:
-    """Names in a sentence: all if they are few, or else the first ones."""
-    names = list(names)
+def listed(names: Iterable[Any]) -> str:
+    """Names in a sentence: all if they are few, or else the first ten."""
+    names, most = list(names), 10
     shown = ", ".join(repr(str(name)) for name in names[:most]) or "none"
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 

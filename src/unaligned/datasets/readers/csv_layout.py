@@ -51,7 +51,7 @@ def find_layout(stream: Any, suffix: str, options: Options) -> Layout:
     stream : text stream
         At its beginning, with line ends as they are.
     suffix : str
-        ``".tsv"`` speaks for tabs where the content leaves a choice.
+        With ``".tsv"`` tabs are preferred where the content leaves a choice.
     options : Options
         What the user says about header, delimiter and columns.
     """

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.archives import check_sizes, read_array, read_header
 from unaligned.datasets.readers.contents import (
     DataFileError,
     FileView,
@@ -16,6 +15,7 @@ from unaligned.datasets.readers.contents import (
 )
 from unaligned.datasets.readers.variables import views_of_variables
 from unaligned.kernels.memory import available_bytes
+from unaligned.persistence.archives import check_sizes, read_array, read_header
 
 __all__ = ["npz_shapes", "read_npy", "read_npz"]
 

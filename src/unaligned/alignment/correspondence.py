@@ -1,4 +1,4 @@
-"""Alignment: which row of which view belongs to which, and how far to trust it."""
+"""The class `Alignment`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.alignment_parts import BASES, PROMISING, TRUSTED, VERDICTS, check_parts
-from unaligned.alignment_tables import TablesMixin, matches_of
-from unaligned.alignment_text import describe, to_html
+from unaligned.alignment.parts import PROMISING, TRUSTED, check_parts
+from unaligned.alignment.tables import TablesMixin, matches_of
+from unaligned.alignment.text import describe, to_html
 
-__all__ = ["BASES", "TRUSTED", "VERDICTS", "Alignment"]
+__all__ = ["Alignment"]
 
 Indices = NDArray[np.intp]
 

@@ -14,7 +14,7 @@ from tests.conftest import make_blobs
 from tests.torture.forging import networks
 from unaligned import PAVuC, SAVuC
 from unaligned.baselines._deep import FrozenEncoder, Scaling
-from unaligned.restored import check_random_numbers
+from unaligned.persistence.restored import check_random_numbers
 from unaligned.selection import LabelFreeSearch
 
 
@@ -128,9 +128,8 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("change", "complaint"), WRONG)
-def test_parts_that_do_not_fit_are_refused(model, tmp_path, change, complaint):
-    path = tmp_path / "a.model"
+def check_refusal(model, change, complaint, path):
+    """What was changed in a model's file is named when it is loaded."""
     model.save(path)
     spoilt = unaligned.load(path)
     change(spoilt)
@@ -138,6 +137,11 @@ def test_parts_that_do_not_fit_are_refused(model, tmp_path, change, complaint):
     with pytest.raises(ValueError, match=complaint) as error:
         unaligned.load(path)
     assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize(("change", "complaint"), WRONG)
+def test_parts_that_do_not_fit_are_refused(model, tmp_path, change, complaint):
+    check_refusal(model, change, complaint, tmp_path / "a.model")
 
 
 def test_a_part_that_is_missing_is_named(model, tmp_path):
@@ -282,14 +286,7 @@ def spoil_graphs(**parts):
 def test_parts_of_a_bridge_that_do_not_fit_are_refused(
     bridged, tmp_path, change, complaint
 ):
-    path = tmp_path / "a.model"
-    bridged.save(path)
-    spoilt = unaligned.load(path)
-    change(spoilt)
-    spoilt.save(path)
-    with pytest.raises(ValueError, match=complaint) as error:
-        unaligned.load(path)
-    assert str(path) in str(error.value)
+    check_refusal(bridged, change, complaint, tmp_path / "a.model")
 
 
 def test_trust_may_be_untold(model, tmp_path):

@@ -12,8 +12,9 @@ from scipy import sparse
 import unaligned
 from tests.conftest import ROOT, make_blobs
 from tests.torture.forging import members_of, write_members
-from unaligned import PAVuC, SAVuC, baselines, saving
+from unaligned import PAVuC, SAVuC, baselines
 from unaligned.baselines import CMVNMF, LMVSC
+from unaligned.persistence import saving
 from unaligned.savuc.config import Settings
 
 DEEP = ("CPMN", "MvCLN", "PVC", "SMILE", "SURE")

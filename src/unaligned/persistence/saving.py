@@ -1,7 +1,7 @@
 """Models on disk: a zip file of arrays and one manifest, with no code in it.
 
 The manifest is JSON: the version of the format, the version of the library, and the
-model, or the checkpoint of a fit, as a tree; see `unaligned.packing`.
+model, or the checkpoint of a fit, as a tree; see `unaligned.persistence.packing`.
 """
 
 import json
@@ -10,9 +10,9 @@ import zipfile
 from typing import Any
 
 from unaligned._version import __version__
-from unaligned.archives import EPOCH, check_sizes
-from unaligned.drafts import whole_file
-from unaligned.packing import Reader, Writer
+from unaligned.persistence.archives import EPOCH, check_sizes
+from unaligned.persistence.drafts import whole_file
+from unaligned.persistence.packing import Reader, Writer
 from unaligned.plain_files import check_plain
 
 __all__ = ["FORMAT", "SavingMixin", "load", "read_whole", "write_whole"]
@@ -21,7 +21,7 @@ FORMAT = 1  # goes up whenever an older version could misread what is written
 KINDS = {"model": "unaligned model", "checkpoint": "unaligned checkpoint"}
 MANIFEST = "manifest.json"
 
-# What scikit-learn hangs on estimators, and what belongs to a session, not to a model.
+# What scikit-learn adds to estimators, and what belongs to a session, not to a model.
 NOT_SAVED = (
     "_skl_callbacks",
     "_callback_",

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unaligned.archives import read_array, write_array
-from unaligned.restored import (
+from unaligned.persistence.archives import read_array, write_array
+from unaligned.persistence.restored import (
     check_fitted,
     check_numbers,
     check_random_numbers,
     check_types,
 )
-from unaligned.saved_classes import (
+from unaligned.persistence.saved_classes import (
     RECORDS,
     fields_of,
     find_estimator,

@@ -13,8 +13,9 @@ from scipy import sparse
 
 import unaligned
 from tests.conftest import make_blobs
-from unaligned import PAVuC, packing, saving
+from unaligned import PAVuC
 from unaligned.baselines import LMVSC
+from unaligned.persistence import packing, saving
 
 
 class Networks(LMVSC):

@@ -1,0 +1,1 @@
+"""Models and checkpoints as files: written whole or not at all, read without trust."""
