@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["EFFORTS", "Settings", "settings_of"]
+__all__ = ["EFFORTS", "Settings", "Step", "settings_of"]
 
 Step = tuple[int, float]  # directions, temperature
 
