@@ -32,7 +32,6 @@ from unaligned.savuc.refine import (
 )
 from unaligned.savuc.samples import draw_rows
 from unaligned.savuc.trust import (
-    UNTESTED,
     Evidence,
     forgetting,
     gains_of_split,
@@ -43,7 +42,7 @@ from unaligned.savuc.trust import (
 if TYPE_CHECKING:
     from unaligned.savuc.search import PairSearch
 
-__all__ = ["evidence_of_many", "learn_likely"]
+__all__ = ["are_many", "distinct_rows", "evidence_of_many", "learn_likely"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
@@ -108,19 +107,16 @@ def evidence_of_many(
     among all rows of the other view, and the other directions judge. It is done again
     with other directions, unless the first ones speak against the matching.
     """
-    settings = search.settings
-    views = [(view.whitened, view.full_rows()) for view in search.views]
-    if len(views[0][0]) > len(views[1][0]):
+    settings, at = search.settings, search.distinct
+    views = [
+        (view.whitened[rows], view.full_rows()[rows])
+        for view, rows in zip(search.views, at, strict=True)
+    ]
+    if len(at[0]) > len(at[1]):
         views, cross = views[::-1], cross.T
-    # Equal rows have no one partner: there is one of each.
-    (one, full_one), (other, full_other) = (
-        [side[first_of_same(whitened)] for side in (whitened, full)]
-        for whitened, full in views
-    )
+    (one, full_one), (other, full_other) = views
     order = rng.permutation(len(one))
-    n_tested = min(settings.n_refined, len(one) // MOST_HELD_OUT)
-    if min(n_tested, len(other)) <= settings.n_runners_up:
-        return UNTESTED
+    n_tested = most_tested(len(one), settings)
     tested, rest = np.sort(order[:n_tested]), np.sort(order[n_tested:])
     rows, full = (
         join_rows(s[rest], o) for s, o in ((one, other), (full_one, full_other))
@@ -144,6 +140,21 @@ def evidence_of_many(
     return weighted_mean(sums, counts)
 
 
+def are_many(at: tuple[Indices, Indices], settings: Settings) -> bool:
+    """Tell whether enough distinct rows can be held out for good.
+
+    No fewer are tested than where rows are few.
+    """
+    fewest, most = sorted(map(len, at))
+    enough = most_tested(fewest, settings) >= settings.n_tested
+    return most > settings.n_dense and enough
+
+
+def most_tested(n_rows: int, settings: Settings) -> int:
+    """Give the number of rows that are held out of so many."""
+    return min(settings.n_refined, n_rows // MOST_HELD_OUT)
+
+
 def likely_gains(
     A: Array,
     B: Array,
@@ -157,10 +168,11 @@ def likely_gains(
     left, right = (np.asarray(s, np.float32) for s in ratio_factors(*along))
     weighted = A * correlations, B * correlations
     of_split = (left, right), weighted, ~finding
-    return gains_of_split(*of_split, n_tested, settings.n_runners_up)
+    # Ratios of a row differ the more, the farther it is from the mean.
+    return gains_of_split(*of_split, n_tested, settings.n_runners_up, scaled=True)
 
 
-def first_of_same(rows: Array) -> Indices:
-    """Find one of each set of equal rows."""
+def distinct_rows(rows: Array) -> Indices:
+    """Find one of each set of equal rows, which have no one partner."""
     bytes_of_rows = np.ascontiguousarray(rows).view(f"V{rows[0].nbytes}").ravel()
     return np.sort(np.unique(bytes_of_rows, return_index=True)[1])

@@ -126,7 +126,7 @@ def evidence_of(
     with_known: bool = True,
 ) -> tuple[Evidence, int]:
     """Test a matching; also give how many rows it matches, of a sample."""
-    if search.many_rows:
+    if search.are_held_out_for_good:
         return evidence_of_many(search, cross, rng), search.settings.n_refined
     partner = search.matching(cross, rng, with_known)
     evidence = held_out_evidence(*search.whitened, partner, search.settings, rng)

@@ -17,7 +17,7 @@ from unaligned.savuc.corrections import (
     rematch,
     single_rows,
 )
-from unaligned.savuc.many_rows import learn_likely
+from unaligned.savuc.many_rows import are_many, distinct_rows, learn_likely
 from unaligned.savuc.refine import (
     N_TIMES_SAMPLED,
     Fit,
@@ -172,6 +172,17 @@ class PairSearch:
             free = fit[0], self.all_rows, self.known
             cross = rematch(*free, *self.views, self.settings)
         return cross, score(cross, self.settings)
+
+    @cached_property
+    def distinct(self) -> tuple[Indices, Indices]:
+        """Rows of either view, one of each set of equal ones."""
+        one, other = self.whitened
+        return distinct_rows(one), distinct_rows(other)
+
+    @cached_property
+    def are_held_out_for_good(self) -> bool:
+        """Whether rows are so many that those tested need not be learned from."""
+        return self.many_rows and are_many(self.distinct, self.settings)
 
     @cached_property
     def full_rows(self) -> RowPair:

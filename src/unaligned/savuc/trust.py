@@ -50,6 +50,7 @@ FEWEST_DIRECTIONS = 4  # two or three that find a partner, others that judge it
 N_PARTS = 3  # parts of the directions, each of which judges what the others find
 N_FORGETTING = 6  # steps at the highest temperature before directions are tested
 FEWEST_TESTED = 3  # mutual best pairs that a mean and a slope are taken of
+TINY = np.float32(1e-9)  # keeps quotients finite where runners-up are equal
 SAME = 0.5  # cosine of cross-correlations from which two matchings are one
 
 
@@ -252,11 +253,14 @@ def gains_of_split(
     judging: NDArray[np.bool_],
     n_tested: int,
     n_runners_up: int,
+    scaled: bool = False,
 ) -> tuple[Indices, Array]:
     """Gains of partners over runners-up in the directions that did not find them.
 
     Products of finders say how near rows of either view are. ``weighted`` has the rows
-    along all directions, of which those that judge say how alike they are.
+    along all directions, of which those that judge say how alike they are. ``scaled``
+    divides products by their deviation among runners-up, row by row, where a row has a
+    scale of its own.
     """
     rows, others = finders
     ranked, near = top_products(rows[:n_tested], others, n_runners_up + 1)
@@ -268,6 +272,8 @@ def gains_of_split(
     A, B = weighted
     judges = unit_rows(A[tested][:, judging]), unit_rows(B[:, judging])[ranked]
     alike = np.einsum("id,ikd->ik", *judges)
+    if scaled:
+        near = near / (near[:, 1:].std(axis=1, keepdims=True) + TINY)
     # Among runners-up, likeness rises with closeness: so much of it is no evidence.
     centred = near[:, 1:] - near[:, 1:].mean(axis=1, keepdims=True)
     slope = np.vdot(centred, alike[:, 1:]) / max(np.vdot(centred, centred), 1e-12)
