@@ -108,8 +108,12 @@ def evidence_of_many(
     with other directions, unless the first ones speak against the matching.
     """
     settings, at = search.settings, search.distinct
+    with_lengths = all(len(view.geometry.lengths) > 0 for view in search.views)
     views = [
-        (view.whitened[rows], view.full_rows()[rows])
+        (
+            view.whitened[rows],
+            (view.full_rows() if with_lengths else view.whitened)[rows],
+        )
         for view, rows in zip(search.views, at, strict=True)
     ]
     if len(at[0]) > len(at[1]):
