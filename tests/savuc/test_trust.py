@@ -234,7 +234,8 @@ def test_gains_are_those_of_a_loop_over_rows(seed, n_runners_up):
     B = A + 0.7 * rng.normal(size=(25, 6))
     finding = np.array([True, False, True, False, False, True])
     A, B = A[:23], B[:24]  # rows behind those that are tested are candidates
-    tested, gains = gains_of_split(A, B, finding, 20, n_runners_up)
+    finders = unit_rows(A[:, finding]), unit_rows(B[:, finding])
+    tested, gains = gains_of_split(finders, (A, B), ~finding, 20, n_runners_up)
     expected = slow_gains(A, B, finding, 20, n_runners_up)
     np.testing.assert_array_equal(tested, list(expected))
     np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
@@ -265,8 +266,24 @@ def test_closeness_explains_no_more_likeness_than_there_is_closeness():
 
 def test_too_few_mutual_pairs_have_no_gains():
     A = np.ones((20, 4))
-    tested, gains = gains_of_split(A, A, np.array([True, False, True, False]), 20, 5)
+    finders, judging = (A[:, :2], A[:, :2]), np.array([False, True, False, True])
+    tested, gains = gains_of_split(finders, (A, A), judging, 20, 5)
     assert tested.size == gains.size == 0
+
+
+def test_gains_do_not_depend_on_the_scale_that_a_row_has_of_its_own():
+    rng = np.random.RandomState(0)
+    A, judging = rng.normal(size=(40, 6)), np.arange(6) > 3
+    B = A + 0.3 * rng.normal(size=(40, 6))
+    # Of rows all at one distance every row's order, and that of columns, is kept.
+    finders = unit_rows(A[:, :4]), unit_rows(B[:, :4])
+    plain = gains_of_split(finders, (A, B), judging, 30, 5, scaled=True)
+    longer = 1e-3 * finders[0], 1e3 * finders[1]
+    again = gains_of_split(longer, (A, B), judging, 30, 5, scaled=True)
+    np.testing.assert_array_equal(plain[0], again[0])
+    np.testing.assert_allclose(plain[1], again[1], rtol=1e-5)
+    unscaled = gains_of_split(finders, (A, B), judging, 30, 5)
+    assert np.abs(plain[1] - unscaled[1]).max() > 1e-3
 
 
 def test_every_part_of_a_split_judges(maps):

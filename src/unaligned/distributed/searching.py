@@ -18,7 +18,7 @@ from unaligned.savuc.groups import N_THIN
 from unaligned.savuc.refine import Fit, Known, best_first
 from unaligned.savuc.rivals import fit_against_rivals
 from unaligned.savuc.search import PairSearch, search_pair
-from unaligned.savuc.starts import SearchView
+from unaligned.savuc.starts import SearchView, part_of
 from unaligned.savuc.trust import FEWEST_DIRECTIONS, SAME, PairFit, agreement
 
 __all__ = ["search_many_rows"]
@@ -113,16 +113,6 @@ def tested_among_all(
         if fits[-1].trust >= TRUSTED or len(fits) == N_TESTED:
             break
     return max(fits, key=lambda fit: fit.trust)
-
-
-def part_of(view: SearchView, rows: Indices, rng: np.random.RandomState) -> SearchView:
-    """Make a view of some rows of a view, on the scale of the whole."""
-    geometry, settings = view.geometry, view.settings
-    sketched = np.sort(rng.permutation(len(rows))[: settings.n_sketched])
-    some = geometry._replace(
-        points=geometry.points[rows], lengths=geometry.lengths[rows]
-    )
-    return SearchView(some, view.whitened[rows], settings, sketched)
 
 
 def given_rows(known: Known, side: int) -> Indices:

@@ -31,6 +31,7 @@ from unaligned.savuc.refine import (
 from unaligned.savuc.starts import SearchView
 
 __all__ = [
+    "FEWEST_PAIRS",
     "N_LEARNED",
     "FreeMatching",
     "Matching",
@@ -39,6 +40,7 @@ __all__ = [
     "match_likely",
     "match_rows",
     "match_views",
+    "mutual_pairs",
     "mutual_partners",
     "with_known",
 ]

@@ -18,7 +18,7 @@ from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry
 from unaligned.savuc.refine import Known
 from unaligned.savuc.search import PairSearch
-from unaligned.savuc.starts import SearchView, prepare_view
+from unaligned.savuc.starts import SearchView, part_of, prepare_view
 from unaligned.savuc.trust import PairFit
 
 __all__ = [
@@ -128,7 +128,10 @@ def thinned(
     base = np.sort(np.concatenate([first, rest]))
     rows = {i: at[base] for i, at in group.rows.items()}
     confidence = {i: sure[base] for i, sure in group.confidence.items()}
-    view = join_views(group.views, rows, search_views, settings)
+    if len(group.views) == 1:  # keeps the lengths of its rows
+        view = part_of(group.search_view, base, rng)
+    else:
+        view = join_views(group.views, rows, search_views, settings)
     return group._replace(rows=rows, confidence=confidence, search_view=view)
 
 

@@ -236,8 +236,9 @@ def search_step(
         # Two samples have few objects in common.
         other = complete_group(other, search_views, pairs, settings, rng, cores)
         known = known_between(one, other, pairs)
-    one = thinned(one, known, search_views, settings, rng)
-    known = known_between(one, other, pairs)
+    if len(one.views) > 1:  # of a single view the search draws samples itself
+        one = thinned(one, known, search_views, settings, rng)
+        known = known_between(one, other, pairs)
     views = one.search_view, other.search_view
     cores.map(lambda view: view.sketch, views)  # before any two threads ask for one
 
@@ -255,6 +256,8 @@ def search_step(
     members = [*one.views, *other.views]
     state.best[members] = np.maximum(state.best[members], fit.trust)
     if fit.trust >= TRUSTED:
+        one = thinned(one, known, search_views, settings, rng)
+        known = known_between(one, other, pairs)
         joined = merge(one, other, fit, known, search_views, settings)
         rest = [g for g in state.groups if g.views not in (one.views, other.views)]
         state.groups = [*rest, joined]

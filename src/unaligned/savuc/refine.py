@@ -32,6 +32,7 @@ __all__ = [
     "directions_of",
     "join_rows",
     "mutual_best",
+    "near_pairs",
     "plan_rows",
     "refine",
     "sample",

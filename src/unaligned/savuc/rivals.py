@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.kernels.devices import spawn
+from unaligned.savuc.many_rows import evidence_of_many
 from unaligned.savuc.refine import Fit, cycle, sample_rows, score
 from unaligned.savuc.trust import (
     SAME,
@@ -60,11 +61,10 @@ def examine(
     Where factors are few, all that was found is tested. Else, rivals are tested as long
     as the matching exceeds those before: no other would change that it does not.
     """
-    settings, partner = search.settings, search.matching(cross, rng)
-    evidence = held_out_evidence(*search.whitened, partner, settings, rng)
+    settings = search.settings
+    evidence, n_matched = evidence_of(search, cross, rng)
     # Few rows are cheap, and chance plays a larger part.
-    n_matched = max(int(np.sum(partner >= 0)), 1)
-    n_rivals = max(settings.n_rivals, settings.n_rival_rows // n_matched)
+    n_rivals = max(settings.n_rivals, settings.n_rival_rows // max(n_matched, 1))
     if search.few_factors:  # with one of them wrong, the others still give evidence
         n_rivals *= 2
     starts = [*others, *[None] * n_rivals][:n_rivals]
@@ -129,9 +129,22 @@ def rival(
     reached, _ = search.refine(start, rng, is_same)
     if is_same(reached):
         return None
-    partner = search.matching(reached, rng, with_known=False)
-    evidence = held_out_evidence(*search.whitened, partner, search.settings, rng)
+    evidence, _ = evidence_of(search, reached, rng, with_known=False)
     return reached, evidence
+
+
+def evidence_of(
+    search: "PairSearch",
+    cross: Array,
+    rng: np.random.RandomState,
+    with_known: bool = True,
+) -> tuple[Evidence, int]:
+    """Test a matching; also give how many rows it matches, of a sample."""
+    if search.are_held_out_for_good:
+        return evidence_of_many(search, cross, rng), search.settings.n_refined
+    partner = search.matching(cross, rng, with_known)
+    evidence = held_out_evidence(*search.whitened, partner, search.settings, rng)
+    return evidence, int(np.sum(partner >= 0))
 
 
 def random_start(search: "PairSearch", rng: np.random.RandomState) -> Array:

@@ -8,26 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores, spawn
-from unaligned.kernels.neighbors import top_products
 from unaligned.savuc.anchors import MOST_SINGLE, Anchors, single_rows
 from unaligned.savuc.assign import mutual_partners
 from unaligned.savuc.config import Settings
 from unaligned.savuc.corrections import correct_by_distances, rematch
+from unaligned.savuc.many_rows import are_many, distinct_rows, learn_likely
 from unaligned.savuc.refine import (
     N_TIMES_SAMPLED,
     Fit,
     Known,
     RowPair,
-    along_directions,
     best_first,
     cycle,
     join_rows,
     refine,
     sample,
-    sample_rows,
     score,
 )
 from unaligned.savuc.rivals import fit_against_rivals
+from unaligned.savuc.samples import draw_rows, nearest_rows
 from unaligned.savuc.starts import (
     Family,
     SearchView,
@@ -73,10 +72,11 @@ def search_pair(
     if min(one.whitened.shape[1], other.whitened.shape[1]) < FEWEST_DIRECTIONS:
         # No result could be tested.
         return PairFit(search.all_rows.fixed, -np.inf, UNTESTED, -np.inf, 0.0)
-    many = max(len(side) for side in search.whitened) > settings.n_dense
     best: list[Fit] = []
     rest: list[Fit] = []
-    for _ in range(max(settings.n_searches, N_SEARCHES_OF_MANY if many else 1)):
+    for _ in range(
+        max(settings.n_searches, N_SEARCHES_OF_MANY if search.many_rows else 1)
+    ):
         report("searching")
         first, *others = search.matchings(rng)
         best, rest = best_first([*best, first]), best_first([*rest, *others])
@@ -110,6 +110,7 @@ class PairSearch:
         self.few_factors = have_few_factors(one, other)
         n_rows = max(map(len, self.whitened))
         self.few_rows = n_rows <= N_TIMES_SAMPLED * settings.n_refined
+        self.many_rows = n_rows > settings.n_dense
 
     def matchings(self, rng: np.random.RandomState) -> list[Fit]:
         """Cross-correlations that the starts lead to.
@@ -157,16 +158,37 @@ class PairSearch:
             again = settle(kept)
             rises = again[1] > fit[1]
             fit = again if rises else fit
-        if not (self.few_factors and self.few_rows):
+        if not (self.few_factors and (self.few_rows or self.many_rows)):
             return fit
-        found = fit[0], self.all_rows, self.known
-        cross = rematch(*found, *self.views, self.settings)
+        if self.many_rows:
+            found = fit[0], self.all_rows, self.full_rows
+            cross, _ = learn_likely(*found, self.settings, rng)
+        else:
+            free = fit[0], self.all_rows, self.known
+            cross = rematch(*free, *self.views, self.settings)
         return cross, score(cross, self.settings)
 
     @cached_property
     def families(self) -> list[Family]:
         """Ways to find starts."""
         return families_of(*self.views, self.settings, self.few_factors, self.anchors)
+
+    @cached_property
+    def distinct(self) -> tuple[Indices, Indices]:
+        """Rows of either view, one of each set of equal ones."""
+        one, other = self.whitened
+        return distinct_rows(one), distinct_rows(other)
+
+    @cached_property
+    def are_held_out_for_good(self) -> bool:
+        """Whether rows are so many that those tested need not be learned from."""
+        return self.many_rows and are_many(self.distinct, self.settings)
+
+    @cached_property
+    def full_rows(self) -> RowPair:
+        """Free rows of both views before they were scaled to unit length."""
+        one, other = (view.full_rows() for view in self.views)
+        return join_rows(one, other, self.known)
 
     @cached_property
     def anchors(self) -> tuple[Anchors, Anchors] | None:
@@ -180,29 +202,8 @@ class PairSearch:
         return one, other
 
     def draw_rows(self, cross: Array, rng: np.random.RandomState) -> RowPair:
-        """Rows for a cycle: all, or a sample of the first view and rows nearest to it.
-
-        Two samples drawn apart would share few objects.
-        """
-        rows = sample_rows(self.all_rows, self.settings.n_refined, rng)
-        if len(rows.other) == len(self.all_rows.other):
-            return rows
-        return rows._replace(other=self.all_rows.other[self.nearest(cross, rows, rng)])
-
-    def nearest(
-        self, cross: Array, rows: RowPair, rng: np.random.RandomState
-    ) -> Indices:
-        """Free rows of the second view nearest to a sample of the first, and others.
-
-        There are as many as the sample of the second view has.
-        """
-        size, total = len(rows.other), len(self.all_rows.other)
-        n_directions = self.settings.schedule[-1][0]
-        everything = rows._replace(other=self.all_rows.other)
-        A, B = along_directions(cross, everything, n_directions)
-        partners = np.unique(top_products(A, B, 1)[0])
-        others = np.setdiff1d(rng.permutation(total)[:size], partners)
-        return np.concatenate([partners, others])[:size]
+        """Rows for a cycle."""
+        return draw_rows(cross, self.all_rows, self.settings, rng)
 
     def matching(
         self, cross: Array, rng: np.random.RandomState, with_known: bool = True
@@ -216,7 +217,7 @@ class PairSearch:
         at_one, at_other = (sample(len(side), size, rng) for side in rows[:2])
         sampled = rows._replace(one=rows.one[at_one], other=rows.other[at_other])
         if len(at_other) < len(rows.other):
-            at_other = self.nearest(cross, sampled, rng)
+            at_other = nearest_rows(cross, sampled, rows.other, self.settings, rng)
             sampled = sampled._replace(other=rows.other[at_other])
         partner = np.full(len(self.whitened[0]), -1, dtype=np.intp)
         if len(at_one) and len(at_other):

@@ -21,6 +21,7 @@ __all__ = [
     "families_of",
     "find_starts",
     "have_few_factors",
+    "part_of",
     "prepare_view",
 ]
 
@@ -60,6 +61,16 @@ def prepare_view(
     whitened = whiten(geometry.points, settings.ridge)
     drawn = np.sort(rng.permutation(len(whitened))[: settings.n_sketched])
     return SearchView(geometry, whitened, settings, drawn)
+
+
+def part_of(view: SearchView, rows: Indices, rng: np.random.RandomState) -> SearchView:
+    """Make a view of some rows of a view, on the scale of the whole."""
+    geometry, settings = view.geometry, view.settings
+    sketched = np.sort(rng.permutation(len(rows))[: settings.n_sketched])
+    some = geometry._replace(
+        points=geometry.points[rows], lengths=geometry.lengths[rows]
+    )
+    return SearchView(some, view.whitened[rows], settings, sketched)
 
 
 def families_of(

@@ -13,6 +13,7 @@ other matchings that the search found, the rivals, are refined and tested the sa
 and only what exceeds them counts.
 """
 
+from collections.abc import Iterator
 from math import hypot
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from scipy.special import expit
 
 from unaligned.kernels.neighbors import top_products
 from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.config import Settings
+from unaligned.savuc.config import Settings, Step
 from unaligned.savuc.refine import cycle, directions_of, join_rows
 
 __all__ = [
@@ -33,8 +34,12 @@ __all__ = [
     "PairFit",
     "agreement",
     "excess_over",
+    "forgetting",
+    "gains_of_split",
     "held_out_evidence",
+    "splits_of",
     "trust_in",
+    "weighted_mean",
 ]
 
 Array = NDArray[Any]
@@ -45,6 +50,7 @@ FEWEST_DIRECTIONS = 4  # two or three that find a partner, others that judge it
 N_PARTS = 3  # parts of the directions, each of which judges what the others find
 N_FORGETTING = 6  # steps at the highest temperature before directions are tested
 FEWEST_TESTED = 3  # mutual best pairs that a mean and a slope are taken of
+TINY = np.float32(1e-9)  # keeps quotients finite where runners-up are equal
 SAME = 0.5  # cosine of cross-correlations from which two matchings are one
 
 
@@ -191,10 +197,14 @@ def learn_again(one: Array, other: Array, settings: Settings) -> Array:
     """
     rows = join_rows(one, other)
     cross = one.T @ other / len(one)
-    forgetting = settings.schedule[:1] * N_FORGETTING
-    for schedule in (forgetting, settings.schedule, settings.schedule):
+    for schedule in (forgetting(settings), settings.schedule, settings.schedule):
         cross = cycle(cross, rows, settings, schedule)
     return cross
+
+
+def forgetting(settings: Settings) -> tuple[Step, ...]:
+    """Give the steps after which nothing tells who was left out."""
+    return settings.schedule[:1] * N_FORGETTING
 
 
 def tested_gains(
@@ -208,43 +218,68 @@ def tested_gains(
     """Rows with a mutual best partner, and how much more alike it is, split by split.
 
     The first ``n_tested`` rows are tested; the others take part as candidates.
-
-    Of every three consecutive canonical directions, two go to those that find partners,
-    one to those that judge them, each in turn.
     """
     to_one, to_other, correlations = directions_of(cross, settings.schedule[-1][0])
     A, B = one @ (to_one * correlations), other @ (to_other * correlations)
-    r = len(correlations)
     found = []
-    for _ in range(settings.n_splits):
+    for finding in splits_of(len(correlations), settings.n_splits, rng):
+        finders = unit_rows(A[:, finding]), unit_rows(B[:, finding])
+        of_split = finders, (A, B), ~finding
+        found.append(gains_of_split(*of_split, n_tested, settings.n_runners_up))
+    return found
+
+
+def splits_of(
+    n_directions: int, n_splits: int, rng: np.random.RandomState
+) -> Iterator[NDArray[np.bool_]]:
+    """Split directions at random: those that find partners are True, the rest judge.
+
+    Of every three consecutive canonical directions, two find partners and one judges
+    them, each in turn.
+    """
+    r = n_directions
+    for _ in range(n_splits):
         shifts = rng.randint(N_PARTS, size=r // N_PARTS + 1)
         part = (np.arange(r) + np.repeat(shifts, N_PARTS)[:r]) % N_PARTS
         for judging in range(N_PARTS):
             finding = part != judging
             if 0 < finding.sum() < r:
-                gains = gains_of_split(A, B, finding, n_tested, settings.n_runners_up)
-                found.append(gains)
-    return found
+                yield finding
 
 
 def gains_of_split(
-    A: Array, B: Array, finding: NDArray[np.bool_], n_tested: int, n_runners_up: int
+    finders: tuple[Array, Array],
+    weighted: tuple[Array, Array],
+    judging: NDArray[np.bool_],
+    n_tested: int,
+    n_runners_up: int,
+    scaled: bool = False,
 ) -> tuple[Indices, Array]:
-    """Gains of partners over runners-up in the directions that did not find them."""
-    rows, others = unit_rows(A[:, finding]), unit_rows(B[:, finding])
+    """Gains of partners over runners-up in the directions that did not find them.
+
+    Products of finders say how near rows of either view are. ``weighted`` has the rows
+    along all directions, of which those that judge say how alike they are. ``scaled``
+    divides products by their deviation among runners-up, row by row, where a row has a
+    scale of its own.
+    """
+    rows, others = finders
     ranked, near = top_products(rows[:n_tested], others, n_runners_up + 1)
     best, _ = top_products(others[ranked[:, 0]], rows, 1)
     tested = np.flatnonzero(best[:, 0] == np.arange(n_tested))
     if len(tested) < FEWEST_TESTED:
         return np.empty(0, dtype=np.intp), np.empty(0)
     ranked, near = ranked[tested], near[tested]
-    judges = unit_rows(A[tested][:, ~finding]), unit_rows(B[:, ~finding])[ranked]
+    A, B = weighted
+    judges = unit_rows(A[tested][:, judging]), unit_rows(B[:, judging])[ranked]
     alike = np.einsum("id,ikd->ik", *judges)
+    if scaled:
+        near = near / (near[:, 1:].std(axis=1, keepdims=True) + TINY)
     # Among runners-up, likeness rises with closeness: so much of it is no evidence.
     centred = near[:, 1:] - near[:, 1:].mean(axis=1, keepdims=True)
     slope = np.vdot(centred, alike[:, 1:]) / max(np.vdot(centred, centred), 1e-12)
     # At most all of it: likeness in other directions cannot rise faster than closeness.
-    residual = alike - min(max(float(slope), 0.0), 1.0) * near
+    most = np.inf if scaled else 1.0
+    residual = alike - min(max(float(slope), 0.0), most) * near
     return tested, residual[:, 0] - residual[:, 1:].mean(axis=1)
 
 
