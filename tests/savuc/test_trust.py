@@ -253,7 +253,8 @@ def test_closeness_explains_no_more_likeness_than_there_is_closeness():
     A[:, 20:] = A[:, :20]
     finding = np.arange(40) < 20
     A, finding = np.hstack([A, np.eye(10)[circle]]), np.append(finding, [True] * 10)
-    tested, gains = gains_of_split(A, A.copy(), finding, 200, 5)
+    finders = unit_rows(A[:, finding]), unit_rows(A[:, finding])
+    tested, gains = gains_of_split(finders, (A, A), ~finding, 200, 5)
     expected = slow_gains(A, A, finding, 200, 5)
     np.testing.assert_array_equal(tested, np.arange(200))
     np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
