@@ -39,15 +39,19 @@ def test_starts_are_of_the_families_that_views_allow():
     assert counts[1] == [*counts[0], QUICK.n_candidates]
 
 
-def test_every_row_is_an_anchor_where_rows_are_few():
+def test_every_row_is_an_anchor_where_rows_are_few_and_factors_are_not():
     X, Y, order = shuffled_pair(150)
     views = search_view(X), search_view(Y)
     search = PairSearch(*views, QUICK, Cores())
+    search.few_factors = False
     found = find_starts(search.families, rng(), Cores())[1]
     truth = true_cross(*search.whitened, order)
     assert max(agreement(cross, truth) for cross in found) > 0.6
+    few = families_of(*views, QUICK, True, search.anchors)
+    assert len(few) == len(search.families) == 2
     many = PairSearch(*views, replace(QUICK, n_sketched=149), Cores())
-    assert len(many.families) == len(search.families) - 1
+    many.few_factors = False
+    assert len(many.families) == 1
 
 
 def test_the_longest_rows_are_paired_once(monkeypatch):

@@ -80,7 +80,7 @@ def families_of(
     few_factors: bool,
     rows: tuple[Anchors, Anchors] | None = None,
 ) -> list[Family]:
-    """Ways to find starts: from centres, and rows where they or their factors are few.
+    """Ways to find starts: from centres, and from rows where few factors or rows are.
 
     The longest rows, which lead to some where factors are few, do not change with
     random numbers, and are paired once. ``rows`` are anchors, if there are few.
@@ -91,12 +91,12 @@ def families_of(
         return from_extremes(one, other, settings)
 
     families: list[Family] = [lambda rng: from_centres(one, other, settings, rng)]
-    if rows:
+    if few_factors:
+        families.append(lambda _: extremes())
+    elif rows:
         families.append(
             lambda rng: crosses_of(couple_rows(*rows, settings, rng), *rows)
         )
-    if few_factors:
-        families.append(lambda _: extremes())
     return families
 
 
