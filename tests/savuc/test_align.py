@@ -237,7 +237,8 @@ def test_a_view_of_one_row_is_named():
 def test_views_that_belong_together_apart_from_the_largest_group():
     one, other, order = shuffled_pair(110)
     X, Y, moved = shuffled_pair(100, seed=5)
-    found = quick([one, X, other, Y])
+    # Of a hundred rows chance finds much, and four rivals are too few to show it.
+    found = quick([one, X, other, Y], effort=QUICK)
     assert (found.template, found.trusted()) == (0, [0, 2])
     assert found.verdict == ["objects", "none", "objects", "none"]
     (apart,) = found.others
