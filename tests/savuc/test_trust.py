@@ -20,6 +20,7 @@ from unaligned.savuc.trust import (
     gains_of_split,
     held_out_evidence,
     learn_again,
+    parts_of,
     trust_in,
     weighted_mean,
 )
@@ -234,8 +235,9 @@ def test_gains_are_those_of_a_loop_over_rows(seed, n_runners_up):
     B = A + 0.7 * rng.normal(size=(25, 6))
     finding = np.array([True, False, True, False, False, True])
     A, B = A[:23], B[:24]  # rows behind those that are tested are candidates
-    finders = unit_rows(A[:, finding]), unit_rows(B[:, finding])
-    tested, gains = gains_of_split(finders, (A, B), ~finding, 20, n_runners_up)
+    finders = parts_of(A, B, finding)
+    judges = parts_of(A, B, ~finding)
+    tested, gains = gains_of_split(finders, judges, 20, n_runners_up)
     expected = slow_gains(A, B, finding, 20, n_runners_up)
     np.testing.assert_array_equal(tested, list(expected))
     np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
@@ -253,8 +255,8 @@ def test_closeness_explains_no_more_likeness_than_there_is_closeness():
     A[:, 20:] = A[:, :20]
     finding = np.arange(40) < 20
     A, finding = np.hstack([A, np.eye(10)[circle]]), np.append(finding, [True] * 10)
-    finders = unit_rows(A[:, finding]), unit_rows(A[:, finding])
-    tested, gains = gains_of_split(finders, (A, A), ~finding, 200, 5)
+    finders, judges = parts_of(A, A, finding), parts_of(A, A, ~finding)
+    tested, gains = gains_of_split(finders, judges, 200, 5)
     expected = slow_gains(A, A, finding, 200, 5)
     np.testing.assert_array_equal(tested, np.arange(200))
     np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
@@ -267,24 +269,28 @@ def test_closeness_explains_no_more_likeness_than_there_is_closeness():
 
 def test_too_few_mutual_pairs_have_no_gains():
     A = np.ones((20, 4))
-    finders, judging = (A[:, :2], A[:, :2]), np.array([False, True, False, True])
-    tested, gains = gains_of_split(finders, (A, A), judging, 20, 5)
+    finders, judges = (A[:, :2], A[:, :2]), (A[:, 2:], A[:, 2:])
+    tested, gains = gains_of_split(finders, judges, 20, 5)
     assert tested.size == gains.size == 0
 
 
-def test_gains_do_not_depend_on_the_scale_that_a_row_has_of_its_own():
+def test_closeness_may_be_another_than_what_ranks():
     rng = np.random.RandomState(0)
-    A, judging = rng.normal(size=(40, 6)), np.arange(6) > 3
+    A = rng.normal(size=(40, 6))
     B = A + 0.3 * rng.normal(size=(40, 6))
+    finders, judges = parts_of(A, B, np.arange(6) < 4), parts_of(A, B, np.arange(6) > 3)
+    plain = gains_of_split(finders, judges, 30, 5)
     # Of rows all at one distance every row's order, and that of columns, is kept.
-    finders = unit_rows(A[:, :4]), unit_rows(B[:, :4])
-    plain = gains_of_split(finders, (A, B), judging, 30, 5, scaled=True)
-    longer = 1e-3 * finders[0], 1e3 * finders[1]
-    again = gains_of_split(longer, (A, B), judging, 30, 5, scaled=True)
+    ranking = 1e-3 * finders[0], 1e3 * finders[1]
+    again = gains_of_split(ranking, judges, 30, 5, closeness=finders)
     np.testing.assert_array_equal(plain[0], again[0])
     np.testing.assert_allclose(plain[1], again[1], rtol=1e-5)
-    unscaled = gains_of_split(finders, (A, B), judging, 30, 5)
-    assert np.abs(plain[1] - unscaled[1]).max() > 1e-3
+    # A closeness that is the same for all explains nothing.
+    same = np.ones((40, 1)), np.ones((40, 1))
+    tested, gains = gains_of_split(finders, judges, 30, 5, closeness=same)
+    nearest = np.argsort(-finders[0][tested] @ finders[1].T, axis=1)[:, :6]
+    alike = np.einsum("id,ikd->ik", judges[0][tested], judges[1][nearest])
+    np.testing.assert_allclose(gains, alike[:, 0] - alike[:, 1:].mean(axis=1))
 
 
 def test_every_part_of_a_split_judges(maps):
