@@ -20,7 +20,6 @@ from unaligned.savuc.trust import (
     gains_of_split,
     held_out_evidence,
     learn_again,
-    parts_of,
     trust_in,
     weighted_mean,
 )
@@ -219,7 +218,7 @@ def slow_gains(A, B, finding, n_tested, n_runners_up):
     # One slope, within rows, for all of the runners-up.
     x = np.concatenate([near[1:] - near[1:].mean() for near, _ in found.values()])
     y = np.concatenate([alike[1:] - alike[1:].mean() for _, alike in found.values()])
-    slope = np.clip(np.linalg.lstsq(x[:, None], y, rcond=None)[0][0], 0, 1)
+    slope = max(np.linalg.lstsq(x[:, None], y, rcond=None)[0][0], 0)
     gains = {}
     for i, (near, alike) in found.items():
         more_alike = alike[0] - alike[1:].mean()
@@ -235,62 +234,34 @@ def test_gains_are_those_of_a_loop_over_rows(seed, n_runners_up):
     B = A + 0.7 * rng.normal(size=(25, 6))
     finding = np.array([True, False, True, False, False, True])
     A, B = A[:23], B[:24]  # rows behind those that are tested are candidates
-    finders = parts_of(A, B, finding)
-    judges = parts_of(A, B, ~finding)
-    tested, gains = gains_of_split(finders, judges, 20, n_runners_up)
+    finders = unit_rows(A[:, finding]), unit_rows(B[:, finding])
+    tested, gains = gains_of_split(finders, (A, B), ~finding, 20, n_runners_up)
     expected = slow_gains(A, B, finding, 20, n_runners_up)
     np.testing.assert_array_equal(tested, list(expected))
     np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
     assert len(tested) > 5
 
 
-def test_closeness_explains_no_more_likeness_than_there_is_closeness():
-    # Rows lie on circles. Directions that find have a constant beside each circle, so
-    # that closeness varies half as much there as likeness in those that judge.
-    rng = np.random.RandomState(0)
-    angle, circle = rng.uniform(0, 2 * np.pi, 200), np.repeat(np.arange(10), 20)
-    A = np.zeros((200, 40))
-    A[np.arange(200), circle] = np.cos(angle)
-    A[np.arange(200), 10 + circle] = np.sin(angle)
-    A[:, 20:] = A[:, :20]
-    finding = np.arange(40) < 20
-    A, finding = np.hstack([A, np.eye(10)[circle]]), np.append(finding, [True] * 10)
-    finders, judges = parts_of(A, A, finding), parts_of(A, A, ~finding)
-    tested, gains = gains_of_split(finders, judges, 200, 5)
-    expected = slow_gains(A, A, finding, 200, 5)
-    np.testing.assert_array_equal(tested, np.arange(200))
-    np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
-    cosines = np.cos(angle[:, None] - angle)
-    same = circle[:, None] == circle
-    np.fill_diagonal(same, False)
-    nearest = np.sort(np.where(same, cosines, -np.inf), axis=1)[:, -5:]
-    np.testing.assert_allclose(gains, (1 - nearest.mean(axis=1)) / 2, atol=1e-10)
-
-
 def test_too_few_mutual_pairs_have_no_gains():
     A = np.ones((20, 4))
-    finders, judges = (A[:, :2], A[:, :2]), (A[:, 2:], A[:, 2:])
-    tested, gains = gains_of_split(finders, judges, 20, 5)
+    finders, judging = (A[:, :2], A[:, :2]), np.array([False, True, False, True])
+    tested, gains = gains_of_split(finders, (A, A), judging, 20, 5)
     assert tested.size == gains.size == 0
 
 
-def test_closeness_may_be_another_than_what_ranks():
+def test_gains_do_not_depend_on_the_scale_that_a_row_has_of_its_own():
     rng = np.random.RandomState(0)
-    A = rng.normal(size=(40, 6))
+    A, judging = rng.normal(size=(40, 6)), np.arange(6) > 3
     B = A + 0.3 * rng.normal(size=(40, 6))
-    finders, judges = parts_of(A, B, np.arange(6) < 4), parts_of(A, B, np.arange(6) > 3)
-    plain = gains_of_split(finders, judges, 30, 5)
     # Of rows all at one distance every row's order, and that of columns, is kept.
-    ranking = 1e-3 * finders[0], 1e3 * finders[1]
-    again = gains_of_split(ranking, judges, 30, 5, closeness=finders)
+    finders = unit_rows(A[:, :4]), unit_rows(B[:, :4])
+    plain = gains_of_split(finders, (A, B), judging, 30, 5, scaled=True)
+    longer = 1e-3 * finders[0], 1e3 * finders[1]
+    again = gains_of_split(longer, (A, B), judging, 30, 5, scaled=True)
     np.testing.assert_array_equal(plain[0], again[0])
     np.testing.assert_allclose(plain[1], again[1], rtol=1e-5)
-    # A closeness that is the same for all explains nothing.
-    same = np.ones((40, 1)), np.ones((40, 1))
-    tested, gains = gains_of_split(finders, judges, 30, 5, closeness=same)
-    nearest = np.argsort(-finders[0][tested] @ finders[1].T, axis=1)[:, :6]
-    alike = np.einsum("id,ikd->ik", judges[0][tested], judges[1][nearest])
-    np.testing.assert_allclose(gains, alike[:, 0] - alike[:, 1:].mean(axis=1))
+    unscaled = gains_of_split(finders, (A, B), judging, 30, 5)
+    assert np.abs(plain[1] - unscaled[1]).max() > 1e-3
 
 
 def test_every_part_of_a_split_judges(maps):

@@ -36,7 +36,6 @@ from unaligned.savuc.trust import (
     Evidence,
     forgetting,
     gains_of_split,
-    parts_of,
     splits_of,
     weighted_mean,
 )
@@ -177,13 +176,10 @@ def likely_gains(
     """Gains of rows that find their partner by likelihood along some directions."""
     along = A[:, finding], B[:, finding], correlations[finding]
     left, right = (np.asarray(s, np.float32) for s in ratio_factors(*along))
-    # Ratios of a row differ the more, the farther it is from the mean. Cosines do not.
-    closeness, judges = (
-        parts_of(A * correlations, B * correlations, some)
-        for some in (finding, ~finding)
-    )
-    finders, n_runners_up = (left, right), settings.n_runners_up
-    return gains_of_split(finders, judges, n_tested, n_runners_up, closeness)
+    weighted = A * correlations, B * correlations
+    of_split = (left, right), weighted, ~finding
+    # Ratios of a row differ the more, the farther it is from the mean.
+    return gains_of_split(*of_split, n_tested, settings.n_runners_up, scaled=True)
 
 
 def distinct_rows(rows: Array) -> Indices:

@@ -37,7 +37,6 @@ __all__ = [
     "forgetting",
     "gains_of_split",
     "held_out_evidence",
-    "parts_of",
     "splits_of",
     "trust_in",
     "weighted_mean",
@@ -51,6 +50,7 @@ FEWEST_DIRECTIONS = 4  # two or three that find a partner, others that judge it
 N_PARTS = 3  # parts of the directions, each of which judges what the others find
 N_FORGETTING = 6  # steps at the highest temperature before directions are tested
 FEWEST_TESTED = 3  # mutual best pairs that a mean and a slope are taken of
+TINY = np.float32(1e-9)  # keeps quotients finite where runners-up are equal
 SAME = 0.5  # cosine of cross-correlations from which two matchings are one
 
 
@@ -223,8 +223,9 @@ def tested_gains(
     A, B = one @ (to_one * correlations), other @ (to_other * correlations)
     found = []
     for finding in splits_of(len(correlations), settings.n_splits, rng):
-        finders, judges = parts_of(A, B, finding), parts_of(A, B, ~finding)
-        found.append(gains_of_split(finders, judges, n_tested, settings.n_runners_up))
+        finders = unit_rows(A[:, finding]), unit_rows(B[:, finding])
+        of_split = finders, (A, B), ~finding
+        found.append(gains_of_split(*of_split, n_tested, settings.n_runners_up))
     return found
 
 
@@ -246,22 +247,20 @@ def splits_of(
                 yield finding
 
 
-def parts_of(A: Array, B: Array, some: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Rows of both views along some of their directions, at unit length."""
-    return unit_rows(A[:, some]), unit_rows(B[:, some])
-
-
 def gains_of_split(
     finders: tuple[Array, Array],
-    judges: tuple[Array, Array],
+    weighted: tuple[Array, Array],
+    judging: NDArray[np.bool_],
     n_tested: int,
     n_runners_up: int,
-    closeness: tuple[Array, Array] | None = None,
+    scaled: bool = False,
 ) -> tuple[Indices, Array]:
     """Gains of partners over runners-up in the directions that did not find them.
 
-    Products of finders rank the candidates of a row, products of judges say how alike
-    they are, and products of ``closeness`` how near: by default, those of finders.
+    Products of finders say how near rows of either view are. ``weighted`` has the rows
+    along all directions, of which those that judge say how alike they are. ``scaled``
+    divides products by their deviation among runners-up, row by row, where a row has a
+    scale of its own.
     """
     rows, others = finders
     ranked, near = top_products(rows[:n_tested], others, n_runners_up + 1)
@@ -270,14 +269,15 @@ def gains_of_split(
     if len(tested) < FEWEST_TESTED:
         return np.empty(0, dtype=np.intp), np.empty(0)
     ranked, near = ranked[tested], near[tested]
-    alike = np.einsum("id,ikd->ik", judges[0][tested], judges[1][ranked])
-    if closeness is not None:
-        near = np.einsum("id,ikd->ik", closeness[0][tested], closeness[1][ranked])
+    A, B = weighted
+    judges = unit_rows(A[tested][:, judging]), unit_rows(B[:, judging])[ranked]
+    alike = np.einsum("id,ikd->ik", *judges)
+    if scaled:
+        near = near / (near[:, 1:].std(axis=1, keepdims=True) + TINY)
     # Among runners-up, likeness rises with closeness: so much of it is no evidence.
     centred = near[:, 1:] - near[:, 1:].mean(axis=1, keepdims=True)
     slope = np.vdot(centred, alike[:, 1:]) / max(np.vdot(centred, centred), 1e-12)
-    # At most all of it: likeness in other directions cannot rise faster than closeness.
-    residual = alike - min(max(float(slope), 0.0), 1.0) * near
+    residual = alike - max(float(slope), 0.0) * near
     return tested, residual[:, 0] - residual[:, 1:].mean(axis=1)
 
 
