@@ -8,14 +8,13 @@ from unaligned.kernels.devices import Cores
 from unaligned.savuc import many_rows as module
 from unaligned.savuc.many_rows import (
     are_many,
-    distinct_rows,
     evidence_of_many,
     learn_likely,
 )
 from unaligned.savuc.refine import join_rows
 from unaligned.savuc.rivals import evidence_of, random_start
 from unaligned.savuc.search import PairSearch
-from unaligned.savuc.trust import UNTESTED, agreement
+from unaligned.savuc.trust import UNTESTED, agreement, first_of_equal
 
 # Samples of some hundred rows of a thousand, as of some thousands of many.
 MANY = replace(QUICK, n_dense=400, n_refined=250, n_tested=100)
@@ -130,7 +129,7 @@ def test_likelihood_mends_directions_that_are_nearly_right():
 
 def test_few_distinct_rows_are_tested_in_turn():
     rows = rng().normal(size=(1000, 5))
-    found = distinct_rows(rows[np.arange(3000) % 1000])
+    found = first_of_equal(rows[np.arange(3000) % 1000])
     np.testing.assert_array_equal(found, np.arange(1000))
     enough = np.arange(401), np.arange(300)
     assert are_many(enough, MANY)

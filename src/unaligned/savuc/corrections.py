@@ -24,12 +24,12 @@ from unaligned.savuc.refine import (
 )
 from unaligned.savuc.starts import SearchView
 
-__all__ = ["correct_by_distances", "rematch"]
+__all__ = ["N_REMATCHED", "correct_by_distances", "rematch"]
 
 Array = NDArray[Any]
 
 N_CORRECTED = 15  # steps that keep distances. Cost: 50 find no more partners
-N_REMATCHED = 2  # times that all rows are matched by likelihood, in narrow tables
+N_REMATCHED = 2  # times that rows are matched by likelihood, in narrow tables
 
 
 def correct_by_distances(

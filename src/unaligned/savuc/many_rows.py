@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from unaligned.savuc.assign import FEWEST_PAIRS, match_likely, mutual_pairs
 from unaligned.savuc.config import Settings
+from unaligned.savuc.corrections import N_REMATCHED
 from unaligned.savuc.likelihood import (
     LEAST_BELIEVED,
     Canonical,
@@ -43,12 +44,11 @@ from unaligned.savuc.trust import (
 if TYPE_CHECKING:
     from unaligned.savuc.search import PairSearch
 
-__all__ = ["are_many", "distinct_rows", "evidence_of_many", "learn_likely"]
+__all__ = ["are_many", "evidence_of_many", "learn_likely"]
 
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
-N_LEARNED = 2  # times that directions are learned by likelihood: as all rows are
 MOST_HELD_OUT = 3  # at most one row in so many is tested; the others are learned from
 # Share of the tested rows that find a partner, at least. Right matchings had 0.7 and
 # more; of 1,500 unrelated rows, 20 far from the mean did, with much evidence by chance.
@@ -80,7 +80,7 @@ def learn_likely(
         Of rows at full length.
     """
     n_directions, temperature = settings.schedule[-1]
-    for _ in range(N_LEARNED):
+    for _ in range(N_REMATCHED):
         drawn = np.sort(rng.permutation(len(rows.one))[: settings.n_dense])
         one, full_one = rows.one[drawn], full.one[drawn]
         A, B = along_directions(cross, rows._replace(one=one), n_directions)
@@ -180,9 +180,3 @@ def likely_gains(
     of_split = (left, right), weighted, ~finding
     # Ratios of a row differ the more, the farther it is from the mean.
     return gains_of_split(*of_split, n_tested, settings.n_runners_up, scaled=True)
-
-
-def distinct_rows(rows: Array) -> Indices:
-    """Find one of each set of equal rows, which have no one partner."""
-    bytes_of_rows = np.ascontiguousarray(rows).view(f"V{rows[0].nbytes}").ravel()
-    return np.sort(np.unique(bytes_of_rows, return_index=True)[1])

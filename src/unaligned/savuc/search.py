@@ -12,7 +12,7 @@ from unaligned.savuc.anchors import MOST_SINGLE, Anchors, single_rows
 from unaligned.savuc.assign import mutual_partners
 from unaligned.savuc.config import Settings
 from unaligned.savuc.corrections import correct_by_distances, rematch
-from unaligned.savuc.many_rows import are_many, distinct_rows, learn_likely
+from unaligned.savuc.many_rows import are_many, learn_likely
 from unaligned.savuc.refine import (
     N_TIMES_SAMPLED,
     Fit,
@@ -40,6 +40,7 @@ from unaligned.savuc.trust import (
     UNTESTED,
     PairFit,
     agreement,
+    first_of_equal,
 )
 
 __all__ = ["PairSearch", "search_pair"]
@@ -177,7 +178,7 @@ class PairSearch:
     def distinct(self) -> tuple[Indices, Indices]:
         """Rows of either view, one of each set of equal ones."""
         one, other = self.whitened
-        return distinct_rows(one), distinct_rows(other)
+        return first_of_equal(one), first_of_equal(other)
 
     @cached_property
     def are_held_out_for_good(self) -> bool:

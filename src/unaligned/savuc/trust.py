@@ -34,6 +34,7 @@ __all__ = [
     "PairFit",
     "agreement",
     "excess_over",
+    "first_of_equal",
     "forgetting",
     "gains_of_split",
     "held_out_evidence",
@@ -180,14 +181,19 @@ def distinct_pairs(one: Array, other: Array, partner: Indices) -> Indices:
 
 def distinct_others(rows: Array, tested: Indices) -> Indices:
     """Find rows that equal none of those tested, one of each set of equal ones."""
-    bytes_of_rows = np.ascontiguousarray(rows).view(f"V{rows[0].nbytes}").ravel()
-    _, first, same = np.unique(bytes_of_rows, return_index=True, return_inverse=True)
+    _, first, same = np.unique(bytes_of(rows), return_index=True, return_inverse=True)
     return np.sort(np.delete(first, same[tested]))
 
 
 def first_of_equal(rows: Array) -> Indices:
     """Find rows that equal no earlier one."""
-    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
+    return np.sort(np.unique(bytes_of(rows), return_index=True)[1])
+
+
+def bytes_of(rows: Array) -> NDArray[np.void]:
+    """Give rows as strings of bytes, which are compared at once."""
+    width = rows.shape[1] * rows.itemsize
+    return np.ascontiguousarray(rows).view(f"V{width}").ravel()
 
 
 def learn_again(one: Array, other: Array, settings: Settings) -> Array:
