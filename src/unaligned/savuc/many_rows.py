@@ -35,8 +35,8 @@ from unaligned.savuc.samples import draw_rows
 from unaligned.savuc.trust import (
     UNTESTED,
     Evidence,
-    forgetting,
     gains_of_split,
+    relearning,
     splits_of,
     weighted_mean,
 )
@@ -129,7 +129,7 @@ def evidence_of_many(
     rows, full = (
         join_rows(s[rest], o) for s, o in ((one, other), (full_one, full_other))
     )
-    for schedule in (forgetting(settings), settings.schedule, settings.schedule):
+    for schedule in relearning(settings):
         drawn = draw_rows(cross, rows, settings, rng)
         cross = cycle(cross, drawn, settings, schedule)
     _, canonical = learn_likely(cross, rows, full, settings, rng)

@@ -35,9 +35,9 @@ __all__ = [
     "agreement",
     "excess_over",
     "first_of_equal",
-    "forgetting",
     "gains_of_split",
     "held_out_evidence",
+    "relearning",
     "splits_of",
     "trust_in",
     "weighted_mean",
@@ -203,14 +203,15 @@ def learn_again(one: Array, other: Array, settings: Settings) -> Array:
     """
     rows = join_rows(one, other)
     cross = one.T @ other / len(one)
-    for schedule in (forgetting(settings), settings.schedule, settings.schedule):
+    for schedule in relearning(settings):
         cross = cycle(cross, rows, settings, schedule)
     return cross
 
 
-def forgetting(settings: Settings) -> tuple[Step, ...]:
-    """Give the steps after which nothing tells who was left out."""
-    return settings.schedule[:1] * N_FORGETTING
+def relearning(settings: Settings) -> tuple[tuple[Step, ...], ...]:
+    """Schedules of the cycles after which C has forgotten who was left out."""
+    forgetting = settings.schedule[:1] * N_FORGETTING
+    return forgetting, settings.schedule, settings.schedule
 
 
 def tested_gains(
