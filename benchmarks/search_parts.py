@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.trust import make
 from unaligned.kernels.devices import Cores
-from unaligned.savuc import couplings, extremes, refine, search, starts
+from unaligned.savuc import corrections, couplings, extremes, refine, search, starts
 from unaligned.savuc.assign import match_rows
 from unaligned.savuc.config import NORMAL
 from unaligned.savuc.geometry import read_geometry
@@ -57,7 +57,7 @@ MATCHED = [
 ] + [
     Case("related", what, rows, seed)
     for what in LINEAR
-    for rows, seed in ((400, 5), (800, 6))
+    for rows, seed in ((400, 5), (800, 6), (5000, 7))
 ]
 
 
@@ -89,6 +89,15 @@ VARIANTS = {
     "as it is": variant(),
     "no centres": variant((starts, "from_centres", no_starts)),
     "no longest rows": variant((starts, "from_extremes", no_starts)),
+    "no rows as anchors": variant((search, "MOST_SINGLE", 0)),
+    "no starts from rows": variant((starts, "couple_rows", no_starts)),
+    "settled again, not corrected by distances": variant(
+        (search, "correct_by_distances", lambda cross, *_: cross)
+    ),
+    "half of the steps of this correction": variant((corrections, "N_CORRECTED", 7)),
+    "twice as many": variant((corrections, "N_CORRECTED", 30)),
+    "not rematched by likelihood": variant((corrections, "N_REMATCHED", 0)),
+    "rematched once": variant((corrections, "N_REMATCHED", 1)),
     "no Gromov–Wasserstein steps": variant((couplings, "N_KEEPING", 0)),
     "half of these steps": variant((couplings, "N_KEEPING", 25)),
     "no self-learning": variant((couplings, "N_LEARNING", 0)),
@@ -143,6 +152,9 @@ def searched(X, Y, settings, rng):
             for view in (X, Y)
         ]
         pair = search.PairSearch(*views, settings, cores)
-        (cross, _), *_ = pair.matchings(rng)
+        fits = pair.matchings(rng)
+        if not fits:  # what is left out was the only start
+            return np.full(X.shape[0], -1)
+        (cross, _), *_ = fits
         whitened = [view.whitened for view in views]
         return match_rows(cross, *whitened, settings).partner
