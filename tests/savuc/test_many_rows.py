@@ -64,7 +64,7 @@ def test_rows_that_are_tested_are_not_learned_from(monkeypatch):
         learned.append((rows, full))
         return learn_likely(cross, rows, full, *args)
 
-    def gains(A, B, correlations, finding, n_tested, settings):
+    def gains(A, B, correlations, finding, n_tested, around, settings):
         shown.append((len(A), len(B), n_tested))
         return np.arange(n_tested), np.ones(n_tested)
 
@@ -87,7 +87,7 @@ def test_one_split_is_enough_where_it_speaks_against_a_matching(monkeypatch):
     search = search_of(*narrow_tables()[:2])
     calls = []
 
-    def gains(A, B, correlations, finding, n_tested, settings):
+    def gains(A, B, correlations, finding, n_tested, around, settings):
         calls.append(finding)
         return np.arange(n_tested), np.full(n_tested, sign)
 

@@ -89,7 +89,7 @@ def test_rivals_are_spared_where_there_is_no_evidence(nothing, monkeypatch):
 def test_no_more_rivals_are_tested_once_one_is_as_good(few, monkeypatch):
     search, truth = searched(*shuffled_pair(200))
     search.few_factors = few
-    alike = [Evidence(0.0, 0.1)] * 5 + [Evidence(1.0, 0.1)] + [Evidence(0.0, 0.1)] * 50
+    alike = [Evidence(0.0, 0.1)] * 5 + [Evidence(1.0, 0.05)] + [Evidence(0.0, 0.1)] * 50
     started = []
 
     def spy(search, cross, start, rng):

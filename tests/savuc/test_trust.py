@@ -17,7 +17,6 @@ from unaligned.savuc.trust import (
     agreement,
     distinct_pairs,
     excess_over,
-    gains_of_split,
     held_out_evidence,
     learn_again,
     trust_in,
@@ -195,75 +194,6 @@ def test_copies_of_few_rows_are_untested(maps):
     assert found == UNTESTED
 
 
-def slow_gains(A, B, finding, n_tested, n_runners_up):
-    """Row by row: partner, runners-up, their likeness, and what closeness explains."""
-    n, m = len(A), len(B)
-    found = {}
-    cos = np.zeros((n, m))
-    for i in range(n):
-        for j in range(m):
-            a, b = A[i, finding], B[j, finding]
-            cos[i, j] = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
-    for i in range(n_tested):
-        order = sorted(range(m), key=lambda j: -cos[i, j])
-        best = order[0]
-        if max(range(n), key=lambda k: cos[k, best]) != i:
-            continue
-        near, alike = [], []
-        for j in order[: n_runners_up + 1]:
-            a, b = A[i, ~finding], B[j, ~finding]
-            near.append(cos[i, j])
-            alike.append(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-        found[i] = np.array(near), np.array(alike)
-    # One slope, within rows, for all of the runners-up.
-    x = np.concatenate([near[1:] - near[1:].mean() for near, _ in found.values()])
-    y = np.concatenate([alike[1:] - alike[1:].mean() for _, alike in found.values()])
-    slope = max(np.linalg.lstsq(x[:, None], y, rcond=None)[0][0], 0)
-    gains = {}
-    for i, (near, alike) in found.items():
-        more_alike = alike[0] - alike[1:].mean()
-        gains[i] = more_alike - slope * (near[0] - near[1:].mean())
-    return gains
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("n_runners_up", [2, 5])
-def test_gains_are_those_of_a_loop_over_rows(seed, n_runners_up):
-    rng = np.random.RandomState(seed)
-    A = rng.normal(size=(25, 6))
-    B = A + 0.7 * rng.normal(size=(25, 6))
-    finding = np.array([True, False, True, False, False, True])
-    A, B = A[:23], B[:24]  # rows behind those that are tested are candidates
-    finders = unit_rows(A[:, finding]), unit_rows(B[:, finding])
-    tested, gains = gains_of_split(finders, (A, B), ~finding, 20, n_runners_up)
-    expected = slow_gains(A, B, finding, 20, n_runners_up)
-    np.testing.assert_array_equal(tested, list(expected))
-    np.testing.assert_allclose(gains, list(expected.values()), atol=1e-10)
-    assert len(tested) > 5
-
-
-def test_too_few_mutual_pairs_have_no_gains():
-    A = np.ones((20, 4))
-    finders, judging = (A[:, :2], A[:, :2]), np.array([False, True, False, True])
-    tested, gains = gains_of_split(finders, (A, A), judging, 20, 5)
-    assert tested.size == gains.size == 0
-
-
-def test_gains_do_not_depend_on_the_scale_that_a_row_has_of_its_own():
-    rng = np.random.RandomState(0)
-    A, judging = rng.normal(size=(40, 6)), np.arange(6) > 3
-    B = A + 0.3 * rng.normal(size=(40, 6))
-    # Of rows all at one distance every row's order, and that of columns, is kept.
-    finders = unit_rows(A[:, :4]), unit_rows(B[:, :4])
-    plain = gains_of_split(finders, (A, B), judging, 30, 5, scaled=True)
-    longer = 1e-3 * finders[0], 1e3 * finders[1]
-    again = gains_of_split(longer, (A, B), judging, 30, 5, scaled=True)
-    np.testing.assert_array_equal(plain[0], again[0])
-    np.testing.assert_allclose(plain[1], again[1], rtol=1e-5)
-    unscaled = gains_of_split(finders, (A, B), judging, 30, 5)
-    assert np.abs(plain[1] - unscaled[1]).max() > 1e-3
-
-
 def test_every_part_of_a_split_judges(maps):
     one, other = maps
     cross = one.T @ other / 300
@@ -327,12 +257,12 @@ several = st.lists(evidences, min_size=1, max_size=4)
 
 @given(evidences, several)
 def test_the_excess_is_over_the_best_rival(evidence, rivals):
-    expected = evidence.mean - 2 * evidence.error
+    expected = evidence.mean - 3 * evidence.error
     for rival in rivals:
         if rival.mean <= 0:
             continue  # nothing speaks for it
         error = np.sqrt(evidence.error**2 + rival.error**2)  # of a difference
-        expected = min(expected, evidence.mean - rival.mean - 2 * error)
+        expected = min(expected, evidence.mean - rival.mean - 3 * error)
     assert excess_over(evidence, rivals) == pytest.approx(expected)
 
 

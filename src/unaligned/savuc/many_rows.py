@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from unaligned.savuc.assign import FEWEST_PAIRS, match_likely, mutual_pairs
 from unaligned.savuc.config import Settings
 from unaligned.savuc.corrections import N_REMATCHED
+from unaligned.savuc.gains import gains_of_split, splits_of
 from unaligned.savuc.likelihood import (
     LEAST_BELIEVED,
     Canonical,
@@ -30,14 +31,13 @@ from unaligned.savuc.refine import (
     cycle,
     join_rows,
     near_pairs,
+    sample,
 )
 from unaligned.savuc.samples import draw_rows
 from unaligned.savuc.trust import (
     UNTESTED,
     Evidence,
-    gains_of_split,
     relearning,
-    splits_of,
     weighted_mean,
 )
 
@@ -135,12 +135,16 @@ def evidence_of_many(
     _, canonical = learn_likely(cross, rows, full, settings, rng)
     A = canonical.read(full_one[np.concatenate([tested, rest])], 0)
     B, correlations = canonical.read(full_other, 1), canonical.correlations
+    size = settings.n_dense
+    around = sample(len(A), size, rng), sample(len(B), size, rng)
     sums, counts = np.zeros(n_tested), np.zeros(n_tested)
     # As many rows are tested in all as where rows are few.
     n_splits = max(1, settings.n_splits * settings.n_tested // settings.n_refined)
     for split in range(n_splits):
         for finding in splits_of(len(correlations), 1, rng):
-            found, gain = likely_gains(A, B, correlations, finding, n_tested, settings)
+            found, gain = likely_gains(
+                A, B, correlations, finding, n_tested, around, settings
+            )
             sums[found] += gain
             counts[found] += 1
         if split == 0 and sums.sum() <= 0:
@@ -171,12 +175,12 @@ def likely_gains(
     correlations: Array,
     finding: NDArray[np.bool_],
     n_tested: int,
+    around: tuple[Indices, Indices],
     settings: Settings,
 ) -> tuple[Indices, Array]:
     """Gains of rows that find their partner by likelihood along some directions."""
     along = A[:, finding], B[:, finding], correlations[finding]
     left, right = (np.asarray(s, np.float32) for s in ratio_factors(*along))
     weighted = A * correlations, B * correlations
-    of_split = (left, right), weighted, ~finding
-    # Ratios of a row differ the more, the farther it is from the mean.
-    return gains_of_split(*of_split, n_tested, settings.n_runners_up, scaled=True)
+    sizes = n_tested, settings.n_runners_up
+    return gains_of_split(weighted, ~finding, *sizes, (left, right), around)

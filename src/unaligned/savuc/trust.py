@@ -2,18 +2,17 @@
 
 Refinement raises the score of any matching, right or wrong, so the score tells little.
 The test holds out rows and directions. Canonical directions are learned again without
-the held-out rows; along two thirds of them, a held-out row finds its partner among the
-held-out rows of the other view, and others where rows are many; the last third tells
-whether the partner is more alike than the runners-up, beyond what their closeness in
-the other two explains. A partner of the same object is. A row that merely lies at the
-same place of a similar shape is not.
+the held-out rows; along two thirds of them, a held-out row finds its partner among rows
+of the other view that were not learned from; the last third tells whether the partner
+is more alike than the runners-up, beyond what their closeness in the other two explains
+(`gains`). A partner of the same object is. A row that merely lies at the same place of
+a similar shape is not.
 
 Wrong matchings with some evidence exist where views are symmetric or rows are few. So
 other matchings that the search found, the rivals, are refined and tested the same way,
 and only what exceeds them counts.
 """
 
-from collections.abc import Iterator
 from math import hypot
 from typing import Any, NamedTuple
 
@@ -21,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from unaligned.kernels.neighbors import top_products
-from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.config import Settings, Step
+from unaligned.savuc.gains import FEWEST_TESTED, gains_of_split, splits_of
 from unaligned.savuc.refine import cycle, directions_of, join_rows
 
 __all__ = [
@@ -35,10 +33,8 @@ __all__ = [
     "agreement",
     "excess_over",
     "first_of_equal",
-    "gains_of_split",
     "held_out_evidence",
     "relearning",
-    "splits_of",
     "trust_in",
     "weighted_mean",
 ]
@@ -46,12 +42,11 @@ __all__ = [
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
-N_ERRORS = 2  # standard errors below the mean: a lower bound of about 97.5 %
+# Standard errors below the mean. These are errors of a mean over rows, but all rows
+# share few directions: means of unrelated rows deviate up to twice as far.
+N_ERRORS = 3
 FEWEST_DIRECTIONS = 4  # two or three that find a partner, others that judge it
-N_PARTS = 3  # parts of the directions, each of which judges what the others find
 N_FORGETTING = 6  # steps at the highest temperature before directions are tested
-FEWEST_TESTED = 3  # mutual best pairs that a mean and a slope are taken of
-TINY = np.float32(1e-9)  # keeps quotients finite where runners-up are equal
 SAME = 0.5  # cosine of cross-correlations from which two matchings are one
 
 
@@ -95,7 +90,7 @@ def excess_over(evidence: Evidence, rivals: list[Evidence]) -> float:
     Examples
     --------
     >>> round(excess_over(Evidence(0.3, 0.03), [Evidence(0.08, 0.04)]), 2)
-    0.12
+    0.07
     """
     differences = (
         Evidence(evidence.mean - rival.mean, hypot(evidence.error, rival.error))
@@ -111,7 +106,7 @@ def trust_in(excess: float, settings: Settings) -> float:
     Examples
     --------
     >>> round(trust_in(0.5, Settings()), 2), round(trust_in(0.0, Settings()), 2)
-    (1.0, 0.01)
+    (1.0, 0.5)
     """
     return float(expit((excess - settings.turning_point) / settings.sharpness))
 
@@ -230,62 +225,9 @@ def tested_gains(
     A, B = one @ (to_one * correlations), other @ (to_other * correlations)
     found = []
     for finding in splits_of(len(correlations), settings.n_splits, rng):
-        finders = unit_rows(A[:, finding]), unit_rows(B[:, finding])
-        of_split = finders, (A, B), ~finding
-        found.append(gains_of_split(*of_split, n_tested, settings.n_runners_up))
+        sizes = n_tested, settings.n_runners_up
+        found.append(gains_of_split((A, B), ~finding, *sizes))
     return found
-
-
-def splits_of(
-    n_directions: int, n_splits: int, rng: np.random.RandomState
-) -> Iterator[NDArray[np.bool_]]:
-    """Split directions at random: those that find partners are True, the rest judge.
-
-    Of every three consecutive canonical directions, two find partners and one judges
-    them, each in turn.
-    """
-    r = n_directions
-    for _ in range(n_splits):
-        shifts = rng.randint(N_PARTS, size=r // N_PARTS + 1)
-        part = (np.arange(r) + np.repeat(shifts, N_PARTS)[:r]) % N_PARTS
-        for judging in range(N_PARTS):
-            finding = part != judging
-            if 0 < finding.sum() < r:
-                yield finding
-
-
-def gains_of_split(
-    finders: tuple[Array, Array],
-    weighted: tuple[Array, Array],
-    judging: NDArray[np.bool_],
-    n_tested: int,
-    n_runners_up: int,
-    scaled: bool = False,
-) -> tuple[Indices, Array]:
-    """Gains of partners over runners-up in the directions that did not find them.
-
-    Products of finders say how near rows of either view are. ``weighted`` has the rows
-    along all directions, of which those that judge say how alike they are. ``scaled``
-    divides products by their deviation among runners-up, row by row, where a row has a
-    scale of its own.
-    """
-    rows, others = finders
-    ranked, near = top_products(rows[:n_tested], others, n_runners_up + 1)
-    best, _ = top_products(others[ranked[:, 0]], rows, 1)
-    tested = np.flatnonzero(best[:, 0] == np.arange(n_tested))
-    if len(tested) < FEWEST_TESTED:
-        return np.empty(0, dtype=np.intp), np.empty(0)
-    ranked, near = ranked[tested], near[tested]
-    A, B = weighted
-    judges = unit_rows(A[tested][:, judging]), unit_rows(B[:, judging])[ranked]
-    alike = np.einsum("id,ikd->ik", *judges)
-    if scaled:
-        near = near / (near[:, 1:].std(axis=1, keepdims=True) + TINY)
-    # Among runners-up, likeness rises with closeness: so much of it is no evidence.
-    centred = near[:, 1:] - near[:, 1:].mean(axis=1, keepdims=True)
-    slope = np.vdot(centred, alike[:, 1:]) / max(np.vdot(centred, centred), 1e-12)
-    residual = alike - max(float(slope), 0.0) * near
-    return tested, residual[:, 0] - residual[:, 1:].mean(axis=1)
 
 
 def weighted_mean(sums: Array, counts: Array) -> Evidence:
