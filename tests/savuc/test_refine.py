@@ -4,6 +4,7 @@ import numpy as np
 import ot
 import pytest
 from related_views import QUICK, true_cross, whitened_pair
+from scipy import sparse
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc import refine as module
@@ -19,6 +20,7 @@ from unaligned.savuc.refine import (
     near_pairs,
     plan_rows,
     refine,
+    row_maxima,
     sample,
     sample_rows,
     score,
@@ -98,6 +100,15 @@ def test_a_sparse_plan_is_near_the_dense_one(m):
     np.testing.assert_allclose(correlate(thin, rows), dense, atol=0.02)
     picked, partners = mutual_best(thin)
     assert np.mean(order[partners] == picked) > 0.9
+
+
+def test_largest_entries_of_sparse_rows_are_those_of_the_table():
+    rng = np.random.RandomState(0)
+    table = rng.randint(1, 4, size=(30, 8)) * (rng.uniform(size=(30, 8)) < 0.3)
+    assert not table.any(axis=1).all()
+    for sparse_table in (sparse.csr_array(table), sparse.csc_array(table)):
+        found = row_maxima(sparse_table)
+        np.testing.assert_array_equal(found, table.argmax(axis=1))
 
 
 @pytest.mark.parametrize("settings", [QUICK, SPARSE])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.anchors import Anchors
+from unaligned.savuc.anchors import N_EIGENVECTORS, Anchors
 from unaligned.savuc.config import Settings
 
 __all__ = ["couple_centres", "couple_rows", "keep_distances", "sinkhorn"]
@@ -21,7 +21,6 @@ __all__ = ["couple_centres", "couple_rows", "keep_distances", "sinkhorn"]
 Array = NDArray[Any]
 
 N_KEEPING = 50  # Gromov–Wasserstein steps
-N_EIGENVECTORS = 60  # of distances that steps use. Cost: for centres, these are all
 STARTS_OF_ROWS = 10  # starts of centres for one of rows, which costs as much
 N_LEARNING = 8  # rounds of self-learning
 ALIKE = 0.9  # cosine of two couplings that count as one
@@ -95,7 +94,7 @@ def keep_distances(
     """Proximal Gromov–Wasserstein steps: anchors near each other go near each other."""
     a, b = one.masses, other.masses
     constant = (one.distances**2 @ a)[:, None] + (other.distances**2 @ b)[None, :]
-    moved = between(one.distances, other.distances)
+    moved = between(one, other)
     for _ in range(n_steps):
         cost = constant - 2 * moved(plans)
         cost -= cost.min(axis=2, keepdims=True)
@@ -105,24 +104,15 @@ def keep_distances(
     return plans
 
 
-def between(one: Array, other: Array) -> Callable[[Array], Array]:
+def between(one: Anchors, other: Anchors) -> Callable[[Array], Array]:
     """Give the function of couplings T that is D₁ T D₂.
 
     Large D are replaced by their leading eigenvectors: n² operations, not n³.
     """
-    if max(len(one), len(other)) <= N_EIGENVECTORS:
-        return lambda plans: one @ plans @ other
-    left, to_left = leading_factors(one)
-    right, to_right = leading_factors(other)
+    if max(len(one.masses), len(other.masses)) <= N_EIGENVECTORS:
+        return lambda plans: one.distances @ plans @ other.distances
+    (left, to_left), (right, to_right) = one.factors, other.factors
     return lambda plans: left @ (to_left @ plans @ to_right.T) @ right.T
-
-
-def leading_factors(distances: Array) -> tuple[Array, Array]:
-    """Factors F and G of a symmetric matrix F G, of its largest eigenvalues."""
-    values, vectors = np.linalg.eigh(distances)
-    largest = np.argsort(-np.abs(values))[:N_EIGENVECTORS]
-    vectors = vectors[:, largest]
-    return vectors * values[largest], vectors.T
 
 
 def learn(

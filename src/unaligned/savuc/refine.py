@@ -211,8 +211,20 @@ def mutual_best(plan: Plan) -> tuple[Indices, Indices]:
 
 
 def row_maxima(table: Any) -> Indices:
-    """Column of the largest entry of every row of a sparse table."""
-    return np.asarray(table.argmax(axis=1), dtype=np.intp).ravel()
+    """Column of the largest entry of every row of a sparse table; 0 where none is.
+
+    Ties go to the smaller column.
+    """
+    table = table.tocsr()
+    table.sort_indices()
+    sizes = np.diff(table.indptr)
+    filled, rows = np.flatnonzero(sizes), np.repeat(np.arange(len(sizes)), sizes)
+    largest = np.zeros(len(sizes), table.dtype)
+    largest[filled] = np.maximum.reduceat(table.data, table.indptr[filled])
+    hits = np.flatnonzero((table.data == largest[rows]) & (table.data > 0))[::-1]
+    found = np.zeros(len(sizes), dtype=np.intp)
+    found[rows[hits]] = table.indices[hits]  # of several, the last one stays
+    return found
 
 
 def refine(
