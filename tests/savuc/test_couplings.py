@@ -175,12 +175,13 @@ def test_distances_between_many_rows_are_those_of_their_largest_eigenvalues(
 ):
     one, other = (make_anchors(seed, size=30) for seed in (0, 1))
     plans = random_plans(3, one, other)
-    expected = np.einsum("ij,bjk,kl->bil", one.distances, plans, other.distances)
-    np.testing.assert_allclose(couplings.between(one, other)(plans), expected, 1e-4)
+    distances = one.distances, plans, other.distances
+    expected = 3 * np.einsum("ij,bjk,kl->bil", *distances)
+    np.testing.assert_allclose(couplings.between(one, other, 3)(plans), expected, 1e-4)
     # Points of four columns: few eigenvalues hold what their distances say.
     monkeypatch.setattr(couplings, "N_EIGENVECTORS", 12)
     monkeypatch.setattr(anchors, "N_EIGENVECTORS", 12)
-    found = couplings.between(one, other)(plans)
+    found = couplings.between(one, other, 3)(plans)
     assert np.abs(found - expected).max() < 0.1 * expected.std()
     factors = one.factors
     values = np.linalg.eigvalsh(one.distances.astype(float))

@@ -152,12 +152,15 @@ def test_the_score_is_the_sum_of_the_singular_values():
 
 
 @pytest.mark.parametrize("n_directions", [2, 99])
-def test_directions_are_singular_vectors(n_directions):
-    cross = np.random.RandomState(0).normal(size=(5, 7))
+@pytest.mark.parametrize("shape", [(5, 7), (7, 5)])
+@pytest.mark.parametrize("rank", [2, 5])
+def test_directions_are_singular_vectors(n_directions, shape, rank):
+    rng = np.random.RandomState(0)
+    cross = rng.normal(size=(shape[0], rank)) @ rng.normal(size=(rank, shape[1]))
     one, other, correlations = directions_of(cross, n_directions)
     U, s, Vt = np.linalg.svd(cross, full_matrices=False)
     r = min(5, n_directions)
-    np.testing.assert_allclose(correlations, s[:r], rtol=1e-5)
+    np.testing.assert_allclose(correlations, s[:r], rtol=1e-5, atol=1e-6)
     expected = (U[:, :r] * s[:r]) @ Vt[:r]
     np.testing.assert_allclose(one * correlations @ other.T, expected, atol=1e-5)
     assert one.dtype == other.dtype == np.float32

@@ -16,6 +16,7 @@ from sklearn.cluster import KMeans
 from sklearn.neighbors import kneighbors_graph
 
 from unaligned.kernels.scaling import unit_rows
+from unaligned.partitions.kmeans import spread_rows
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry
 
@@ -165,7 +166,9 @@ def centres(
     n_distinct = len(np.unique(points[clustered], axis=0))
     n_centres = min(max(2, min(settings.n_centres, len(clustered) // 5)), n_distinct)
     seed = rng.randint(2**31 - 1)
-    kmeans = KMeans(n_centres, n_init=1, max_iter=30, random_state=seed)
+    kmeans = KMeans(
+        n_centres, init=spread_rows, n_init=1, max_iter=30, random_state=seed
+    )
     owner = kmeans.fit_predict(points[clustered])
     sketched = kmeans.predict(points[sketch.rows])
     there = np.unique(sketched)  # others have no distances

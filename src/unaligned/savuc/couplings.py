@@ -93,26 +93,30 @@ def keep_distances(
 ) -> Array:
     """Proximal Gromov–Wasserstein steps: anchors near each other go near each other."""
     a, b = one.masses, other.masses
+    scale = np.float32(1 / settings.keeping_temperature)
     constant = (one.distances**2 @ a)[:, None] + (other.distances**2 @ b)[None, :]
-    moved = between(one, other)
+    constant *= scale
+    moved = between(one, other, 2 * scale)
     for _ in range(n_steps):
-        cost = constant - 2 * moved(plans)
-        cost -= cost.min(axis=2, keepdims=True)
-        cost *= np.float32(-1 / settings.keeping_temperature)
-        plans = plans * np.exp(cost, out=cost)
-        plans = sinkhorn(plans, a, b, 10)
+        exponents = moved(plans)
+        exponents -= constant
+        exponents -= exponents.max(axis=2, keepdims=True)
+        kernel = np.exp(exponents, out=exponents)
+        plans = sinkhorn(np.multiply(plans, kernel, out=kernel), a, b, 10)
     return plans
 
 
-def between(one: Anchors, other: Anchors) -> Callable[[Array], Array]:
-    """Give the function of couplings T that is D₁ T D₂.
+def between(one: Anchors, other: Anchors, factor: float) -> Callable[[Array], Array]:
+    """Give the function of couplings T that is D₁ T D₂ times a factor.
 
     Large D are replaced by their leading eigenvectors: n² operations, not n³.
     """
     if max(len(one.masses), len(other.masses)) <= N_EIGENVECTORS:
-        return lambda plans: one.distances @ plans @ other.distances
+        scaled = one.distances * factor
+        return lambda plans: scaled @ plans @ other.distances
     (left, to_left), (right, to_right) = one.factors, other.factors
-    return lambda plans: left @ (to_left @ plans @ to_right.T) @ right.T
+    scaled = left * factor
+    return lambda plans: scaled @ (to_left @ plans @ to_right.T) @ right.T
 
 
 def learn(
