@@ -191,7 +191,8 @@ def propagate(
     odds = _log_odds(0.9 * min(n, m), n, m) if log_odds is None else log_odds
     starts = np.searchsorted(rows, np.arange(n + 1))
     largest = np.maximum.reduceat(ratios, starts[:-1])
-    weights, without = np.exp(ratios - largest[rows]), np.exp(-np.maximum(largest, -500))
+    weights = np.exp(ratios - largest[rows])
+    without = np.exp(-np.maximum(largest, -500))
     from_columns = np.ones(len(rows))
     for _ in range(N_ROUNDS):
         alone = without * np.exp(-odds)

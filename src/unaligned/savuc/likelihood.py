@@ -62,8 +62,19 @@ def learn_directions(
 ) -> Canonical:
     """Canonical directions of pairs of rows, each as far as it is believed."""
     counts = weights >= LEAST_BELIEVED
-    pairs = weights[counts], (rows[counts], columns[counts])
-    return _directions(one, other, sparse.csr_array(pairs, (len(one), len(other))))
+    (some, rows), (others, columns) = _used(rows[counts]), _used(columns[counts])
+    table = sparse.csr_array(
+        (weights[counts], (rows, columns)), (len(some), len(others))
+    )
+    return _directions(one[some], other[others], table)
+
+
+def _used(rows: Indices) -> tuple[Indices, Indices]:
+    """Rows that occur, in their order, and where each one stands among them."""
+    used = np.flatnonzero(np.bincount(rows))
+    places = np.empty(int(rows.max(initial=-1)) + 1, dtype=np.intp)
+    places[used] = np.arange(len(used))
+    return used, places[rows]
 
 
 def canonical_directions(one: Array, other: Array, weights: Array) -> Canonical:
@@ -85,7 +96,7 @@ def _directions(one: Array, other: Array, weights: Any) -> Canonical:
     most = max(1, int(n) // ROWS_PER_DIRECTION)
     one, other = one[:, :most], other[:, :most]
     n_fitted = one.shape[1] + other.shape[1]
-    shares = weights / n
+    shares = weights / (n or 1.0)
     w, v = (shares.sum(axis=axis) for axis in (1, 0))
     means = w @ one, v @ other
     A, B = one - means[0], other - means[1]
