@@ -177,11 +177,13 @@ def test_distances_between_many_rows_are_those_of_their_largest_eigenvalues(
     plans = random_plans(3, one, other)
     distances = one.distances, plans, other.distances
     expected = 3 * np.einsum("ij,bjk,kl->bil", *distances)
-    np.testing.assert_allclose(couplings.between(one, other, 3)(plans), expected, 1e-4)
+    np.testing.assert_allclose(
+        couplings.between(one, other, np.float32(3))(plans), expected, 1e-4
+    )
     # Points of four columns: few eigenvalues hold what their distances say.
     monkeypatch.setattr(couplings, "N_EIGENVECTORS", 12)
     monkeypatch.setattr(anchors, "N_EIGENVECTORS", 12)
-    found = couplings.between(one, other, 3)(plans)
+    found = couplings.between(one, other, np.float32(3))(plans)
     assert np.abs(found - expected).max() < 0.1 * expected.std()
     factors = one.factors
     values = np.linalg.eigvalsh(one.distances.astype(float))

@@ -106,7 +106,9 @@ def keep_distances(
     return plans
 
 
-def between(one: Anchors, other: Anchors, factor: float) -> Callable[[Array], Array]:
+def between(
+    one: Anchors, other: Anchors, factor: np.float32
+) -> Callable[[Array], Array]:
     """Give the function of couplings T that is D₁ T D₂ times a factor.
 
     Large D are replaced by their leading eigenvectors: n² operations, not n³.
