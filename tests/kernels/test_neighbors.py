@@ -6,7 +6,9 @@ from unaligned.kernels.scaling import unit_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "n_columns", "k"), [(1, 1, 1), (50, 30, 7), (9, 40, 40)])
+@pytest.mark.parametrize(
+    ("n", "n_columns", "k"), [(1, 1, 1), (50, 30, 1), (50, 30, 7), (9, 40, 40)]
+)
 def test_agrees_with_sorting_the_whole_table(monkeypatch, n, n_columns, k, dtype):
     monkeypatch.setattr(neighbors, "BLOCK_ENTRIES", 100)  # several blocks
     rng = np.random.RandomState(0)
@@ -38,19 +40,23 @@ def test_the_table_of_products_is_never_whole(monkeypatch):
     assert sizes == [(1, 101)] * 2  # a row is the least there is
 
 
-def test_many_columns_are_taken_some_at_a_time(monkeypatch):
+@pytest.mark.parametrize("k", [1, 12])
+def test_many_columns_are_taken_some_at_a_time(monkeypatch, k):
     rng = np.random.RandomState(0)
     rows, columns = rng.normal(size=(7, 4)), rng.normal(size=(95, 4)).round(1)
-    expected = neighbors.top_products(rows, columns, 12)
+    expected = neighbors.top_products(rows, columns, k)
     monkeypatch.setattr(neighbors, "MOST_COLUMNS", 10)
-    found = neighbors.top_products(rows, columns, 12)
+    found = neighbors.top_products(rows, columns, k)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_allclose(found[1], expected[1])
 
 
-def test_ties_go_to_the_smaller_column():
-    indices, _ = neighbors.top_products(np.ones((2, 1)), np.ones((5, 1)), 3)
-    np.testing.assert_array_equal(indices, [[0, 1, 2]] * 2)
+@pytest.mark.parametrize("most", [2, 5])  # columns at a time
+@pytest.mark.parametrize("k", [1, 3])
+def test_ties_go_to_the_smaller_column(monkeypatch, k, most):
+    monkeypatch.setattr(neighbors, "MOST_COLUMNS", most)
+    indices, _ = neighbors.top_products(np.ones((2, 1)), np.ones((5, 1)), k)
+    np.testing.assert_array_equal(indices, [[*range(k)]] * 2)
 
 
 def directions(n, seed=0, m=6):

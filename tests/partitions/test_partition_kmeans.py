@@ -1,10 +1,11 @@
 import warnings
 
 import numpy as np
-from sklearn.cluster import KMeans
+import pytest
+from sklearn.cluster import KMeans, kmeans_plusplus
 
 from unaligned.partitions import kmeans as module
-from unaligned.partitions.kmeans import cluster_rows, kmeans, kmeans_from
+from unaligned.partitions.kmeans import cluster_rows, kmeans, kmeans_from, spread_rows
 
 
 def test_it_is_scikit_learns_with_a_seed_of_the_generator():
@@ -14,6 +15,18 @@ def test_it_is_scikit_learns_with_a_seed_of_the_generator():
     found = kmeans(points, 4, np.random.RandomState(4), 2)
     assert found.dtype == np.intp
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_clusters", [1, 2, 9, 40])
+def test_starts_are_those_of_scikit_learn(n_clusters, dtype):
+    points = np.random.RandomState(0).normal(size=(200, 5)).astype(dtype)
+    points[100:150] = points[:50]
+    rngs = np.random.RandomState(7), np.random.RandomState(7)
+    expected, _ = kmeans_plusplus(points, n_clusters, random_state=rngs[0])
+    found = spread_rows(points, n_clusters, rngs[1])
+    np.testing.assert_array_equal(found, expected)
+    assert rngs[0].randint(10**6) == rngs[1].randint(10**6)  # none is left over
 
 
 def test_fewer_distinct_rows_than_clusters_do_not_warn():

@@ -3,13 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from related_views import QUICK, measured_views, search_view
-from scipy import stats
+from scipy import sparse, stats
 from scipy.sparse.csgraph import floyd_warshall
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from unaligned.savuc.anchors import (
     centres,
     cosine_distances,
+    count_hops,
     quantiles,
     ranks,
     row_distances,
@@ -61,6 +62,23 @@ def test_pieces_without_a_way_between_them_are_farther_than_what_is_reached():
     found = row_distances(points, replace(QUICK, n_neighbors=4))
     np.testing.assert_allclose(found, brute_force_distances(points, 4, 5), atol=1e-4)
     assert found[:30, 30:].min() > found[:30, :30].max()
+
+
+@pytest.mark.parametrize("share", [0.02, 0.06])  # in pieces, and in one
+def test_hops_are_those_of_floyd_and_warshall(share):
+    # A chain has ways longer than the eight nodes of a byte.
+    ways = np.diag(np.ones(29), 1)
+    ways[-1, -2] = 1
+    table = rng().uniform(size=(75, 75)) < share
+    table[:30] = table[:, :30] = 0
+    table[:30, :30] = ways
+    table[np.arange(30, 75), 31 + np.arange(45) % 44] = True
+    found = count_hops(sparse.csr_array(table.astype(float)))
+    steps = np.where(table | table.T, 1.0, np.inf)
+    np.fill_diagonal(steps, 0)
+    np.testing.assert_array_equal(found, floyd_warshall(steps))
+    assert found[0, 29] == 29
+    assert np.isinf(found[0, 30])
 
 
 def test_distances_follow_the_shape_of_the_data():

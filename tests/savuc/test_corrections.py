@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from related_views import QUICK, search_view, shuffled_pair, true_cross
@@ -55,7 +57,7 @@ def test_distances_correct_matches_that_are_wrong(pair):
     assert agreement(kept, truth) > max(0.9, agreement(cross, truth) + 0.1)
     # The distances of other rows do not.
     moved = rng().permutation(120)
-    strangers = anchors[1]._replace(distances=anchors[1].distances[moved][:, moved])
+    strangers = replace(anchors[1], distances=anchors[1].distances[moved][:, moved])
     astray = correct_by_distances(cross, rows, (anchors[0], strangers), QUICK)
     assert agreement(astray, truth) < agreement(kept, truth) - 0.1
 

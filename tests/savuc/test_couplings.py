@@ -5,7 +5,7 @@ import ot
 import pytest
 from related_views import QUICK
 
-from unaligned.savuc import couplings
+from unaligned.savuc import anchors, couplings
 from unaligned.savuc.anchors import Anchors
 
 
@@ -69,7 +69,7 @@ def test_gromov_wasserstein_steps_never_raise_their_cost(
         couplings, "sinkhorn", lambda plans, a, b, n_iter: sinkhorn(plans, a, b, 3000)
     )
     one, other = (
-        anchors._replace(masses=anchors.masses / anchors.masses.sum(dtype=float))
+        replace(anchors, masses=anchors.masses / anchors.masses.sum(dtype=float))
         for anchors in pair
     )
     settings = replace(QUICK, keeping_temperature=temperature)
@@ -173,24 +173,28 @@ def test_the_search_finds_a_hidden_permutation():
 def test_distances_between_many_rows_are_those_of_their_largest_eigenvalues(
     monkeypatch,
 ):
-    one, other = (make_anchors(seed, size=30).distances for seed in (0, 1))
-    plans = random_plans(3, make_anchors(0, size=30), make_anchors(1, size=30))
-    expected = np.einsum("ij,bjk,kl->bil", one, plans, other)
-    np.testing.assert_allclose(couplings.between(one, other)(plans), expected, 1e-4)
+    one, other = (make_anchors(seed, size=30) for seed in (0, 1))
+    plans = random_plans(3, one, other)
+    distances = one.distances, plans, other.distances
+    expected = 3 * np.einsum("ij,bjk,kl->bil", *distances)
+    np.testing.assert_allclose(
+        couplings.between(one, other, np.float32(3))(plans), expected, 1e-4
+    )
     # Points of four columns: few eigenvalues hold what their distances say.
     monkeypatch.setattr(couplings, "N_EIGENVECTORS", 12)
-    found = couplings.between(one, other)(plans)
+    monkeypatch.setattr(anchors, "N_EIGENVECTORS", 12)
+    found = couplings.between(one, other, np.float32(3))(plans)
     assert np.abs(found - expected).max() < 0.1 * expected.std()
-    factors = couplings.leading_factors(one)
-    values = np.linalg.eigvalsh(one.astype(float))
+    factors = one.factors
+    values = np.linalg.eigvalsh(one.distances.astype(float))
     rest = np.sort(np.abs(values))[:-12]
-    left = one - factors[0] @ factors[1]
+    left = one.distances - factors[0] @ factors[1]
     assert np.linalg.norm(left) == pytest.approx(np.linalg.norm(rest), rel=1e-3)
 
 
 def test_rows_find_a_hidden_permutation():
     one = make_anchors(0, size=80)
-    one = one._replace(masses=np.full(80, 1 / 80, dtype=np.float32))
+    one = replace(one, masses=np.full(80, 1 / 80, dtype=np.float32))
     order = np.random.RandomState(3).permutation(80)
     found = couplings.couple_rows(
         one, permuted(one, order), QUICK, np.random.RandomState(0)
@@ -198,7 +202,7 @@ def test_rows_find_a_hidden_permutation():
     assert len(found) == QUICK.n_starts // couplings.STARTS_OF_ROWS
     right = [np.mean(plan.argmax(axis=0) == order) for plan in found]
     assert max(right) > 0.9
-    strangers = make_anchors(1, size=80)._replace(masses=one.masses)
+    strangers = replace(make_anchors(1, size=80), masses=one.masses)
     astray = couplings.couple_rows(one, strangers, QUICK, np.random.RandomState(0))
     assert max(np.mean(plan.argmax(axis=0) == order) for plan in astray) < 0.2
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from related_views import whitened_pair
-from scipy import stats
+from scipy import linalg, stats
 
 from unaligned.savuc.likelihood import (
     canonical_directions,
@@ -54,6 +54,39 @@ def test_pairs_that_are_hardly_believed_do_not_count():
     found = learn_directions(one, other, rows, rows, weights)
     expected = canonical_directions(one[:40], other[:40], np.full(40, 0.8))
     np.testing.assert_array_equal(found.correlations, expected.correlations)
+
+
+def test_no_pair_gives_directions_that_are_finite():
+    none = np.empty(0, dtype=np.intp)
+    found = learn_directions(np.ones((4, 3)), np.ones((5, 2)), none, none, np.empty(0))
+    for side in (0, 1):
+        np.testing.assert_array_equal(found.read(np.ones((2, 3)), side), 0)
+
+
+def test_a_row_counts_in_all_of_its_pairs():
+    rng = np.random.RandomState(0)
+    one, other = rng.normal(size=(50, 3)), rng.normal(size=(40, 4))
+    rows, columns = rng.randint(5, 45, size=90), rng.randint(3, 33, size=90)
+    weights = rng.uniform(0.1, 1, size=90)
+    found = learn_directions(one, other, rows, columns, weights)
+    expected = canonical_directions(one[rows], other[columns], weights)
+    np.testing.assert_allclose(found.correlations, expected.correlations)
+    for side, table in enumerate((one, other)):
+        one_way, other_way = found.read(table, side), expected.read(table, side)
+        np.testing.assert_allclose(np.abs(one_way), np.abs(other_way), atol=1e-8)
+
+
+def test_directions_are_those_of_a_plain_solution():
+    # Of whitened covariances, by a general solver of the generalised problem.
+    rng = np.random.RandomState(1)
+    one = rng.normal(size=(300, 3))
+    other = one @ rng.normal(size=(3, 4)) + rng.normal(size=(300, 4))
+    found = canonical_directions(one, other, np.ones(300))
+    joint = np.cov(np.hstack([one, other]).T, bias=True)
+    apart = linalg.block_diag(joint[:3, :3], joint[3:, 3:])
+    squares = linalg.eigh(joint, apart, eigvals_only=True)[::-1][:3] - 1
+    unexplained = (1 - squares**2) * 299 / (300 - 7 - 1)
+    np.testing.assert_allclose(found.correlations**2, 1 - unexplained)
 
 
 def test_a_weight_counts_as_so_many_pairs():

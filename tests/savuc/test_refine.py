@@ -4,6 +4,7 @@ import numpy as np
 import ot
 import pytest
 from related_views import QUICK, true_cross, whitened_pair
+from scipy import sparse
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc import refine as module
@@ -19,6 +20,7 @@ from unaligned.savuc.refine import (
     near_pairs,
     plan_rows,
     refine,
+    row_maxima,
     sample,
     sample_rows,
     score,
@@ -100,6 +102,15 @@ def test_a_sparse_plan_is_near_the_dense_one(m):
     assert np.mean(order[partners] == picked) > 0.9
 
 
+def test_largest_entries_of_sparse_rows_are_those_of_the_table():
+    rng = np.random.RandomState(0)
+    table = rng.randint(1, 4, size=(30, 8)) * (rng.uniform(size=(30, 8)) < 0.3)
+    assert not table.any(axis=1).all()
+    for sparse_table in (sparse.csr_array(table), sparse.csc_array(table)):
+        found = row_maxima(sparse_table)
+        np.testing.assert_array_equal(found, table.argmax(axis=1))
+
+
 @pytest.mark.parametrize("settings", [QUICK, SPARSE])
 @pytest.mark.parametrize(("n", "m"), [(25, 25), (25, 40), (40, 25)])
 def test_mutual_best_pairs_are_those_of_brute_force(settings, n, m):
@@ -141,12 +152,15 @@ def test_the_score_is_the_sum_of_the_singular_values():
 
 
 @pytest.mark.parametrize("n_directions", [2, 99])
-def test_directions_are_singular_vectors(n_directions):
-    cross = np.random.RandomState(0).normal(size=(5, 7))
+@pytest.mark.parametrize("shape", [(5, 7), (7, 5)])
+@pytest.mark.parametrize("rank", [2, 5])
+def test_directions_are_singular_vectors(n_directions, shape, rank):
+    rng = np.random.RandomState(0)
+    cross = rng.normal(size=(shape[0], rank)) @ rng.normal(size=(rank, shape[1]))
     one, other, correlations = directions_of(cross, n_directions)
     U, s, Vt = np.linalg.svd(cross, full_matrices=False)
     r = min(5, n_directions)
-    np.testing.assert_allclose(correlations, s[:r], rtol=1e-5)
+    np.testing.assert_allclose(correlations, s[:r], rtol=1e-5, atol=1e-6)
     expected = (U[:, :r] * s[:r]) @ Vt[:r]
     np.testing.assert_allclose(one * correlations @ other.T, expected, atol=1e-5)
     assert one.dtype == other.dtype == np.float32

@@ -69,6 +69,12 @@ def _select_compiled(table: Any, indices: Any, products: Any, first: int) -> Non
 
     The columns of the table are those from ``first`` on.
     """
+    if indices.shape[1] == 1:
+        found = table.argmax(axis=1)[:, None]
+        values = np.take_along_axis(table, found, axis=1)
+        better = values > products
+        indices[better], products[better] = first + found[better], values[better]
+        return
     # Imported here: compiled code is not needed to import the library.
     from unaligned.kernels.neighbors_select import keep_largest
 

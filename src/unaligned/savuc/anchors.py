@@ -6,23 +6,27 @@ rows themselves where they are few. Every anchor has a signature: the quantiles 
 distances to all rows. It needs no correspondence, and tells where to start.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import shortest_path
 from sklearn.cluster import KMeans
 from sklearn.neighbors import kneighbors_graph
 
 from unaligned.kernels.scaling import unit_rows
+from unaligned.partitions.kmeans import spread_rows
 from unaligned.savuc.config import Settings
 from unaligned.savuc.geometry import Geometry
 
 __all__ = [
     "MOST_SINGLE",
+    "N_EIGENVECTORS",
     "Anchors",
     "Sketch",
     "centres",
+    "leading_factors",
     "single_rows",
     "sketch_rows",
 ]
@@ -30,6 +34,7 @@ __all__ = [
 Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
+N_EIGENVECTORS = 60  # of distances that steps use. Cost: for centres, these are all
 MOST_SINGLE = 500  # rows of a view that may be anchors themselves. Cost: their square
 
 
@@ -41,7 +46,8 @@ class Sketch(NamedTuple):
     signatures: Array
 
 
-class Anchors(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Anchors:
     """Points that stand for a view."""
 
     distances: Array
@@ -52,6 +58,11 @@ class Anchors(NamedTuple):
     """Mean of their whitened rows: (K, d)."""
     signatures: Array
     """Mean of their rows' signatures: (K, q)."""
+
+    @cached_property
+    def factors(self) -> tuple[Array, Array]:
+        """Of the distances, see `leading_factors`; many steps use them."""
+        return leading_factors(self.distances)
 
 
 def sketch_rows(geometry: Geometry, rows: Indices, settings: Settings) -> Sketch:
@@ -79,12 +90,47 @@ def row_distances(points: Array, settings: Settings) -> Array:
     m = len(points)
     n_neighbors = min(settings.n_neighbors, max(5, m // 20), m - 1)
     graph = kneighbors_graph(unit_rows(points), n_neighbors, include_self=False)
-    hops = shortest_path(graph, directed=False, unweighted=True)
+    hops = count_hops(graph)
     unreached = ~np.isfinite(hops)
     hops[unreached] = 1.5 * hops[~unreached].max()  # farther than what is reached
     cosine = cosine_distances(points[:, : settings.n_leading])
     distances: Array = hops / (hops.std() or 1.0) + cosine / (cosine.std() or 1.0)
     return distances.astype(np.float32)
+
+
+def count_hops(graph: Any) -> Array:
+    """Hops between every two nodes of a graph, either way; inf where no way leads.
+
+    In a further hop a node is reached from where its neighbours are. The nodes that a
+    node is reached from are kept as bits, eight to a byte.
+
+    Parameters
+    ----------
+    graph : sparse matrix of shape (n, n)
+        Every node has a neighbour.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> ways = [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 0], *np.eye(5)[[4, 3]]]
+    >>> count_hops(sparse.csr_array(ways))[0]
+    array([ 0.,  1.,  2., inf, inf])
+    """
+    n = graph.shape[0]
+    both = (graph + graph.T).tocsr()
+    reached = np.packbits(np.eye(n, dtype=bool), axis=1)
+    hops, n_missing = np.zeros((n, n)), n * n
+    while True:
+        missing = np.unpackbits(~reached, axis=1, count=n)
+        n_left = np.count_nonzero(missing)
+        if n_left == n_missing:  # the last hop led nowhere
+            break
+        hops += missing
+        n_missing = n_left
+        reached |= np.bitwise_or.reduceat(reached[both.indices], both.indptr[:-1])
+    hops[missing.view(bool)] = np.inf
+    return hops
 
 
 def quantiles(distances: Array, n_quantiles: int) -> Array:
@@ -120,7 +166,9 @@ def centres(
     n_distinct = len(np.unique(points[clustered], axis=0))
     n_centres = min(max(2, min(settings.n_centres, len(clustered) // 5)), n_distinct)
     seed = rng.randint(2**31 - 1)
-    kmeans = KMeans(n_centres, n_init=1, max_iter=30, random_state=seed)
+    kmeans = KMeans(
+        n_centres, init=spread_rows, n_init=1, max_iter=30, random_state=seed
+    )
     owner = kmeans.fit_predict(points[clustered])
     sketched = kmeans.predict(points[sketch.rows])
     there = np.unique(sketched)  # others have no distances
@@ -146,6 +194,14 @@ def single_rows(whitened: Array, sketch: Sketch, rows: Indices) -> Anchors:
         whitened[rows],
         sketch.signatures[rows],
     )
+
+
+def leading_factors(distances: Array) -> tuple[Array, Array]:
+    """Factors F and G of a symmetric matrix F G, of its largest eigenvalues."""
+    values, vectors = np.linalg.eigh(distances)
+    largest = np.argsort(-np.abs(values))[:N_EIGENVECTORS]
+    vectors = vectors[:, largest]
+    return vectors * values[largest], vectors.T
 
 
 def averages(labels: Indices, n_clusters: int) -> Array:

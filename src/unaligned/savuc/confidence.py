@@ -33,7 +33,7 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
 N_ROUNDS = 30  # of messages; after ten, probabilities are the same to a hundredth
-TINY = 1e-9  # share of a sum that is left where one term has taken all of it
+TINY = 1e-9  # matches, where none is expected: keeps their logarithm finite
 N_CANDIDATES = 16  # of every row. Cost: memory is in proportion to it
 N_RELEARNED = 3  # times that directions are learned; after two they hardly change. Cost
 
@@ -184,31 +184,25 @@ def propagate(
     log_odds: float | None = None,
 ) -> Messages:
     """Probabilities as in `match_probabilities`, and the support that leads to them."""
+    # Imported here: compiled code is not needed to import the library.
+    from unaligned.kernels.pairs import pass_messages
+
     n, m = shape
-    fixed = log_odds is not None
     odds = _log_odds(0.9 * min(n, m), n, m) if log_odds is None else log_odds
-    starts = np.searchsorted(rows, np.arange(n))
-    largest = np.maximum.reduceat(ratios, starts)
-    weights, alone = np.exp(ratios - largest[rows]), np.exp(-np.maximum(largest, -500))
+    starts = np.searchsorted(rows, np.arange(n + 1))
+    largest = np.maximum.reduceat(ratios, starts[:-1])
+    weights = np.exp(ratios - largest[rows])
+    without = np.exp(-np.maximum(largest, -500))
     from_columns = np.ones(len(rows))
     for _ in range(N_ROUNDS):
-        unmatched = alone * np.exp(-odds)
-        to_rows = weights * from_columns
-        sums = np.add.reduceat(to_rows, starts) + unmatched
-        from_rows = weights / _without(sums[rows], to_rows)
-        sums = 1 + np.bincount(columns, from_rows, minlength=m)
-        from_columns = 1 / _without(sums[columns], from_rows)
-        to_rows = weights * from_columns
-        probability = to_rows / (np.add.reduceat(to_rows, starts) + unmatched)[rows]
-        if not fixed:
-            odds = _log_odds(float(probability.sum()), n, m)
+        alone = without * np.exp(-odds)
+        pairs = weights, alone, starts, columns, m
+        from_columns, n_matched = pass_messages(*pairs, from_columns)
+        if log_odds is None:
+            odds = _log_odds(n_matched, n, m)
+    to_rows = weights * from_columns
+    probability = to_rows / (np.add.reduceat(to_rows, starts[:-1]) + alone)[rows]
     return Messages(probability, ratios + np.log(from_columns))
-
-
-def _without(sums: Array, terms: Array) -> Array:
-    """Take one of its terms out of each sum."""
-    rest: Array = np.maximum(sums - terms, TINY * sums)
-    return rest
 
 
 def _log_odds(n_matches: float, n: int, m: int) -> float:

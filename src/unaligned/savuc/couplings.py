@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unaligned.kernels.scaling import unit_rows
-from unaligned.savuc.anchors import Anchors
+from unaligned.savuc.anchors import N_EIGENVECTORS, Anchors
 from unaligned.savuc.config import Settings
 
 __all__ = ["couple_centres", "couple_rows", "keep_distances", "sinkhorn"]
@@ -21,7 +21,6 @@ __all__ = ["couple_centres", "couple_rows", "keep_distances", "sinkhorn"]
 Array = NDArray[Any]
 
 N_KEEPING = 50  # Gromov–Wasserstein steps
-N_EIGENVECTORS = 60  # of distances that steps use. Cost: for centres, these are all
 STARTS_OF_ROWS = 10  # starts of centres for one of rows, which costs as much
 N_LEARNING = 8  # rounds of self-learning
 ALIKE = 0.9  # cosine of two couplings that count as one
@@ -94,35 +93,32 @@ def keep_distances(
 ) -> Array:
     """Proximal Gromov–Wasserstein steps: anchors near each other go near each other."""
     a, b = one.masses, other.masses
+    scale = np.float32(1 / settings.keeping_temperature)
     constant = (one.distances**2 @ a)[:, None] + (other.distances**2 @ b)[None, :]
-    moved = between(one.distances, other.distances)
+    constant *= scale
+    moved = between(one, other, 2 * scale)
     for _ in range(n_steps):
-        cost = constant - 2 * moved(plans)
-        cost -= cost.min(axis=2, keepdims=True)
-        cost *= np.float32(-1 / settings.keeping_temperature)
-        plans = plans * np.exp(cost, out=cost)
-        plans = sinkhorn(plans, a, b, 10)
+        exponents = moved(plans)
+        exponents -= constant
+        exponents -= exponents.max(axis=2, keepdims=True)
+        kernel = np.exp(exponents, out=exponents)
+        plans = sinkhorn(np.multiply(plans, kernel, out=kernel), a, b, 10)
     return plans
 
 
-def between(one: Array, other: Array) -> Callable[[Array], Array]:
-    """Give the function of couplings T that is D₁ T D₂.
+def between(
+    one: Anchors, other: Anchors, factor: np.float32
+) -> Callable[[Array], Array]:
+    """Give the function of couplings T that is D₁ T D₂ times a factor.
 
     Large D are replaced by their leading eigenvectors: n² operations, not n³.
     """
-    if max(len(one), len(other)) <= N_EIGENVECTORS:
-        return lambda plans: one @ plans @ other
-    left, to_left = leading_factors(one)
-    right, to_right = leading_factors(other)
-    return lambda plans: left @ (to_left @ plans @ to_right.T) @ right.T
-
-
-def leading_factors(distances: Array) -> tuple[Array, Array]:
-    """Factors F and G of a symmetric matrix F G, of its largest eigenvalues."""
-    values, vectors = np.linalg.eigh(distances)
-    largest = np.argsort(-np.abs(values))[:N_EIGENVECTORS]
-    vectors = vectors[:, largest]
-    return vectors * values[largest], vectors.T
+    if max(len(one.masses), len(other.masses)) <= N_EIGENVECTORS:
+        scaled = one.distances * factor
+        return lambda plans: scaled @ plans @ other.distances
+    (left, to_left), (right, to_right) = one.factors, other.factors
+    scaled = left * factor
+    return lambda plans: scaled @ (to_left @ plans @ to_right.T) @ right.T
 
 
 def learn(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 __all__ = [
     "LEAST_BELIEVED",
@@ -29,7 +30,6 @@ LEAST_VARIANCE = 1e-3  # of the largest: directions without variance are not sca
 NO_VARIANCE = 1e-20  # of rows whose columns had unit variance: rounding
 LEAST_RESIDUAL = 1e-4  # of a canonical direction: keeps ratios of equal rows finite
 LEAST_BELIEVED = 0.01  # probability below which a pair is left out. Cost
-N_AT_ONCE = 100_000  # pairs of rows whose ratios are computed at once: memory
 
 
 class Canonical(NamedTuple):
@@ -62,8 +62,19 @@ def learn_directions(
 ) -> Canonical:
     """Canonical directions of pairs of rows, each as far as it is believed."""
     counts = weights >= LEAST_BELIEVED
-    rows, columns = rows[counts], columns[counts]
-    return canonical_directions(one[rows], other[columns], weights[counts])
+    (some, rows), (others, columns) = _used(rows[counts]), _used(columns[counts])
+    table = sparse.csr_array(
+        (weights[counts], (rows, columns)), (len(some), len(others))
+    )
+    return _directions(one[some], other[others], table)
+
+
+def _used(rows: Indices) -> tuple[Indices, Indices]:
+    """Rows that occur, in their order, and where each one stands among them."""
+    used = np.flatnonzero(np.bincount(rows))
+    places = np.empty(int(rows.max(initial=-1)) + 1, dtype=np.intp)
+    places[used] = np.arange(len(used))
+    return used, places[rows]
 
 
 def canonical_directions(one: Array, other: Array, weights: Array) -> Canonical:
@@ -73,15 +84,27 @@ def canonical_directions(one: Array, other: Array, weights: Array) -> Canonical:
     new pairs would have (Ezekiel's correction): directions fit the pairs that they come
     from. Where pairs are few, the leading columns alone are used.
     """
+    return _directions(one, other, sparse.diags_array(weights).tocsr())
+
+
+def _directions(one: Array, other: Array, weights: Any) -> Canonical:
+    """Canonical directions of all pairs of rows, by the table of their weights.
+
+    A row counts in its own covariance as often as its pairs do together.
+    """
     n = float(weights.sum())
     most = max(1, int(n) // ROWS_PER_DIRECTION)
     one, other = one[:, :most], other[:, :most]
     n_fitted = one.shape[1] + other.shape[1]
-    w = (weights / n)[:, None]
-    means = (w * one).sum(axis=0), (w * other).sum(axis=0)
+    shares = weights / (n or 1.0)
+    w, v = (shares.sum(axis=axis) for axis in (1, 0))
+    means = w @ one, v @ other
     A, B = one - means[0], other - means[1]
-    to_one, to_other = _whitener(A.T @ (w * A)), _whitener(B.T @ (w * B))
-    cross = to_one.T @ (A.T @ (w * B)) @ to_other
+    to_one, to_other = (
+        _whitener(rows.T @ (counts[:, None] * rows))
+        for rows, counts in ((A, w), (B, v))
+    )
+    cross = to_one.T @ (A.T @ (shares @ B)) @ to_other
     left, correlations, right = np.linalg.svd(cross, full_matrices=False)
     unexplained = (1 - correlations**2) * (n - 1) / max(n - n_fitted - 1, 1)
     corrected = np.sqrt(np.clip(1 - unexplained, 0, 1 - LEAST_RESIDUAL))
@@ -109,14 +132,12 @@ def log_ratios(
     Of Gaussian coordinates a and b with correlation c it is
     c a b / (1 − c²) − c² (a² + b²) / (2 (1 − c²)) − log(1 − c²) / 2, summed.
     """
+    # Imported here: compiled code is not needed to import the library.
+    from unaligned.kernels.pairs import pair_products
+
     weighted, of_rows, of_columns = _terms(A, B, correlations)
-    ratios = np.empty(len(rows))
-    for start in range(0, len(rows), N_AT_ONCE):
-        some = slice(start, start + N_AT_ONCE)
-        i, j = rows[some], columns[some]
-        products = np.einsum("pd,pd->p", weighted[i], B[j])
-        ratios[some] = products - of_rows[i] - of_columns[j]
-    return ratios
+    products = pair_products(weighted, B, rows, columns)
+    return np.asarray(products - of_rows[rows] - of_columns[columns])
 
 
 def _terms(A: Array, B: Array, correlations: Array) -> tuple[Array, Array, Array]:

@@ -61,10 +61,11 @@ class Space:
         """Ward's tree of the points."""
         points = self.points.astype(np.float64)
         squares = np.einsum("jd,jd->j", points, points)
-        distances = squares + squares[:, None] - 2 * points @ points.T
-        distances = np.maximum(distances, 0) ** 0.5
-        np.fill_diagonal(distances, 0)
-        return np.asarray(linkage(squareform(distances, checks=False), "ward"))
+        table = squares + squares[:, None]
+        table -= 2 * points @ points.T
+        distances = squareform(table, checks=False)  # each pair once
+        np.sqrt(np.maximum(distances, 0, out=distances), out=distances)
+        return np.asarray(linkage(distances, "ward"))
 
     def leading(self, wanted: int, rng: np.random.RandomState) -> tuple[Array, Array]:
         """Leading eigenvalues and eigenvectors, see `leading_vectors`."""

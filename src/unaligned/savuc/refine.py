@@ -99,11 +99,20 @@ def best_first(fits: list[Fit]) -> list[Fit]:
 
 
 def directions_of(cross: Array, n_directions: int) -> tuple[Array, Array, Array]:
-    """Canonical directions of either view, and their correlations, C = U S Vᵀ."""
-    left, correlations, right = np.linalg.svd(cross, full_matrices=False)
-    r = min(n_directions, len(correlations))
-    one, other = left[:, :r].astype(np.float32), right[:r].T.astype(np.float32)
-    return one, other, correlations[:r].astype(np.float32)
+    """Canonical directions of either view, and their correlations, C = U S Vᵀ.
+
+    By the eigenvectors of C Cᵀ, which cost half of a decomposition of C. Where a
+    correlation is next to zero, its direction V is arbitrary, and may be zero.
+    """
+    if len(cross) > cross.shape[1]:
+        other, one, correlations = directions_of(cross.T, n_directions)
+        return one, other, correlations
+    squares, left = np.linalg.eigh(cross @ cross.T)
+    largest = slice(None, -min(n_directions, len(squares)) - 1, -1)
+    correlations, left = np.sqrt(np.maximum(squares[largest], 0)), left[:, largest]
+    right = cross.T @ (left / np.where(correlations > 0, correlations, 1))
+    single = np.float32
+    return left.astype(single), right.astype(single), correlations.astype(single)
 
 
 def along_directions(
@@ -145,9 +154,9 @@ def plan_rows(
 
 def dense_kernel(A: Array, B: Array, temperature: float) -> Array:
     """exp((cosine − 1) / temperature) of all pairs of rows."""
-    kernel = A @ B.T
-    kernel -= 1
-    kernel *= np.float32(1 / temperature)
+    inverse = np.float32(1 / temperature)
+    kernel = (A * inverse) @ B.T
+    kernel -= inverse
     return np.exp(kernel, out=kernel)
 
 
@@ -211,8 +220,20 @@ def mutual_best(plan: Plan) -> tuple[Indices, Indices]:
 
 
 def row_maxima(table: Any) -> Indices:
-    """Column of the largest entry of every row of a sparse table."""
-    return np.asarray(table.argmax(axis=1), dtype=np.intp).ravel()
+    """Column of the largest entry of every row of a sparse table; 0 where none is.
+
+    Ties go to the smaller column.
+    """
+    table = table.tocsr()
+    table.sort_indices()
+    sizes = np.diff(table.indptr)
+    filled, rows = np.flatnonzero(sizes), np.repeat(np.arange(len(sizes)), sizes)
+    largest = np.zeros(len(sizes), table.dtype)
+    largest[filled] = np.maximum.reduceat(table.data, table.indptr[filled])
+    hits = np.flatnonzero((table.data == largest[rows]) & (table.data > 0))[::-1]
+    found = np.zeros(len(sizes), dtype=np.intp)
+    found[rows[hits]] = table.indices[hits]  # of several, the last one stays
+    return found
 
 
 def refine(
