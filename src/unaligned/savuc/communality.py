@@ -21,15 +21,16 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 
 DEPENDENT = 1e-6  # variance of a sum of standardised columns that is none: rounding
-INVOLVED = 1e-3  # entry of a null direction above which a column takes part: rounding
+INVOLVED = 1e-3  # entry of a null direction, or share of a range: more than rounding
 MOSTLY = 0.5  # share of a variance that is most of it
 LARGEST_SHARE = 1 - 1e-6  # predicted; keeps odds finite
 
 
 class Variable(NamedTuple):
-    """Columns that are exactly dependent, as those of one category; mostly one column.
+    """Columns that belong together, as those of one category; mostly one column.
 
-    A category of k values has k columns, in k − 1 directions.
+    They are exactly dependent, or have two values and exclude each other. A category of
+    k values has k columns, in k − 1 directions; in k, if some rows have none of them.
     """
 
     columns: Indices
@@ -60,7 +61,8 @@ def by_communality(view: SearchView) -> SearchView | None:
     columns = np.asarray(columns, np.float64) - columns.mean(axis=0)
     deviation = columns.std(axis=0)
     columns /= np.where(deviation > 0, deviation, 1)
-    variables = variables_of(columns.T @ columns / len(columns), len(columns))
+    correlation = columns.T @ columns / len(columns)
+    variables = variables_of(correlation, len(columns), exclude_each_other(columns))
     shares = np.concatenate([variable.predicted for variable in variables])
     usual = np.median([variable.predicted.max() for variable in variables])
     if usual <= MOSTLY or shares.min() >= MOSTLY:
@@ -87,11 +89,31 @@ def in_directions(rows: Array, n_directions: int) -> Geometry:
     )
 
 
-def variables_of(correlation: Array, n_rows: int) -> list[Variable]:
-    """Group columns that are exactly dependent, and predict each group by the others.
+def exclude_each_other(columns: Array) -> NDArray[np.bool_]:
+    """Find columns of two values that never take the larger one in the same row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_hot = np.array([[1, 0, 3], [0, 1, 2], [0, 0, 1], [0, 1, 4]])
+    >>> exclude_each_other(one_hot)[0].tolist()
+    [False, True, False]
+    """
+    low, high = columns.min(axis=0), columns.max(axis=0)
+    near = np.minimum(columns - low, high - columns)
+    two_valued = (near < INVOLVED * (high - low)).all(axis=0)
+    upper = ((columns > (low + high) / 2) & two_valued).astype(np.float64)
+    exclusive: NDArray[np.bool_] = upper.T @ upper == 0
+    return exclusive & two_valued & two_valued[:, None]
+
+
+def variables_of(
+    correlation: Array, n_rows: int, exclusive: NDArray[np.bool_] | bool = False
+) -> list[Variable]:
+    """Group columns that belong together, and predict each group by the others.
 
     Shares are those that new rows would have (Ezekiel's correction), and 0 where no
-    other column is left.
+    other column is left. ``exclusive`` tells which columns exclude each other.
 
     Examples
     --------
@@ -103,7 +125,7 @@ def variables_of(correlation: Array, n_rows: int) -> list[Variable]:
     """
     values, vectors = np.linalg.eigh(correlation)
     null = vectors[:, values < DEPENDENT]
-    together = np.abs(null @ null.T) > INVOLVED
+    together = (np.abs(null @ null.T) > INVOLVED) | exclusive
     _, group = connected_components(together, directed=False)
     groups = [np.flatnonzero(group == which) for which in range(group.max() + 1)]
     return [predict(correlation, columns, n_rows) for columns in groups]
