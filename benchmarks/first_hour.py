@@ -103,7 +103,8 @@ def categories_of(kind, X, seed, side):
     n = N_CATEGORIES.get(kind, 0)
     # Categories that depend on nothing must not be the same noise in both tables.
     at = seed + 50 * side if kind == "unrelated categories" else seed
-    drawn = [category(X, at + 100 * i, kind != "unrelated categories") for i in range(n)]
+    related = kind != "unrelated categories"
+    drawn = [category(X, at + 100 * i, related) for i in range(n)]
     if kind in WITH_GAPS:
         rng = np.random.RandomState(3000 + 2 * seed + side)
         drawn = [np.where(rng.uniform(size=len(X)) < 0.03, "", c) for c in drawn]
