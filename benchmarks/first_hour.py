@@ -7,7 +7,11 @@ truth, and adds a JSON line for each trial to ``benchmarks/results/first_hour.js
 - ``customers``: two tables without a key, 800 × 12 and 640 × 9, linear maps of six
   common factors with noise 0.3; ``gaps`` is the same with 3 % of the cells empty;
 - ``categories``: customers, each table with a category of four values beside its
-  numbers; ``left out`` is the same with ``--categorical drop``;
+  numbers, which depends on these; ``left out`` is the same with ``--categorical drop``,
+  ``three categories`` has three of them in each, and ``category gaps`` leaves 3 % of
+  all cells empty;
+- ``unrelated categories``: customers, each with a category that depends on nothing;
+  ``unrelated numbers``: each with a column of Gaussian noise;
 - ``counts``: RNA and ATAC counts of the same 1,300 cells, whose depth varies;
 - ``embeddings``: vectors of the same 3,000 items in two spaces, 256 and 128 columns;
 - ``split``: tables that scikit-learn ships, their columns dealt out at random to two
@@ -39,9 +43,18 @@ TABLES = {
     "diabetes": load_diabetes,
     "digits": load_digits,
 }
-CATEGORIES = {"categories": [], "left out": ["--categorical", "drop"]}  # and options
+OPTIONS = {"left out": ["--categorical", "drop"]}
+N_CATEGORIES = {
+    "categories": 1,
+    "left out": 1,
+    "three categories": 3,
+    "category gaps": 1,
+    "unrelated categories": 1,
+}
+WITH_GAPS = ("gaps", "category gaps")
+CUSTOMERS = ("customers", "gaps", "unrelated numbers", *N_CATEGORIES)
 N_CUSTOMERS = 10  # seeds, with and without gaps
-N_WITH_CATEGORIES = 5  # seeds, with the category and without
+N_WITH_MORE = 5  # seeds, with other columns
 N_OTHERS = 3  # seeds of counts and of embeddings
 N_SPLITS = 10  # of the columns of each table
 LEAST_EXACT = 0.05  # share of right matches below which an accepted pair is wrong
@@ -50,12 +63,10 @@ LEAST_EXACT = 0.05  # share of right matches below which an accepted pair is wro
 def cases():
     """List trials as (kind, what, seed)."""
     customers = [
-        (kind, "", seed)
-        for kind in ("customers", "gaps")
-        for seed in range(N_CUSTOMERS)
+        (kind, "", seed) for kind in CUSTOMERS[:2] for seed in range(N_CUSTOMERS)
     ]
     customers += [
-        (kind, "", seed) for kind in CATEGORIES for seed in range(N_WITH_CATEGORIES)
+        (kind, "", seed) for kind in CUSTOMERS[2:] for seed in range(N_WITH_MORE)
     ]
     others = [
         (kind, "", seed)
@@ -78,13 +89,26 @@ def customers(seed, missing=0.0):
     return one, other, rows
 
 
-def category(X, seed):
+def category(X, seed, related=True):
     """Draw a category of four values for each row, which depends on its numbers."""
     rng = np.random.RandomState(2000 + seed)
-    value = X @ rng.randn(X.shape[1])
-    value += 0.5 * value.std() * rng.randn(len(X))
+    value = np.nan_to_num(X) @ rng.randn(X.shape[1])
+    value = related * value + 0.5 * value.std() * rng.randn(len(X))
     bounds = np.quantile(value, [0.2, 0.5, 0.8])
     return rng.permutation(list("ABCD"))[np.digitize(value, bounds)]
+
+
+def categories_of(kind, X, seed, side):
+    """Draw the categories of one table of a trial (side 0 or 1), a column for each."""
+    n = N_CATEGORIES.get(kind, 0)
+    # Categories that depend on nothing must not be the same noise in both tables.
+    at = seed + 50 * side if kind == "unrelated categories" else seed
+    related = kind != "unrelated categories"
+    drawn = [category(X, at + 100 * i, related) for i in range(n)]
+    if kind in WITH_GAPS:
+        rng = np.random.RandomState(3000 + 2 * seed + side)
+        drawn = [np.where(rng.uniform(size=len(X)) < 0.03, "", c) for c in drawn]
+    return drawn
 
 
 def cell_states(rng, n):
@@ -158,28 +182,28 @@ def make(case):
     kind, what, seed = case
     if kind == "split":
         return split(what, seed)
-    if kind == "gaps":
-        return customers(seed, missing=0.03)
-    if kind in CATEGORIES:
-        return customers(seed)
-    return {"customers": customers, "counts": counts, "embeddings": embeddings}[kind](
-        seed
-    )
+    if kind in CUSTOMERS:
+        one, other, rows = customers(seed, 0.03 if kind in WITH_GAPS else 0.0)
+        if kind == "unrelated numbers":
+            rng = np.random.RandomState(4000 + seed)
+            one, other = (np.column_stack([X, rng.randn(len(X))]) for X in (one, other))
+        return one, other, rows
+    return {"counts": counts, "embeddings": embeddings}[kind](seed)
 
 
-def write_table(path, X, prefix, categories=None):
+def write_table(path, X, prefix, categories=()):
     """Write a table as CSV: a header, an id of every row, empty cells for gaps.
 
-    The categories of the rows, if there are any, are the last column.
+    The categories of the rows, if there are any, are the last columns.
     """
     with path.open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file)
-        last = [] if categories is None else ["group"]
+        last = [f"group {i}" for i in range(len(categories))]
         lines.writerow(["name", *(f"{prefix}{i}" for i in range(X.shape[1])), *last])
         whole = X.dtype.kind == "i"
         for row, values in enumerate(X.tolist()):
             cells = values if whole else ["" if v != v else f"{v:.6g}" for v in values]
-            last = [] if categories is None else [categories[row]]
+            last = [groups[row] for groups in categories]
             lines.writerow([f"{prefix}-{row}", *cells, *last])
 
 
@@ -188,14 +212,16 @@ def run(case):
     one, other, truth = make(case)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        for name, X, prefix in (("one", one, "a"), ("other", other, "b")):
-            groups = category(X, case[2]) if case[0] in CATEGORIES else None
+        for side, (name, X, prefix) in enumerate(
+            (("one", one, "a"), ("other", other, "b"))
+        ):
+            groups = categories_of(case[0], X, case[2], side)
             write_table(folder / f"{name}.csv", X, prefix, groups)
         output = folder / "out"
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         command = ["align"] if case[0] == "split" else ["cluster"]
         command += ["one.csv", "other.csv", "-o", "out", "--quiet"]
-        command += CATEGORIES.get(case[0], [])
+        command += OPTIONS.get(case[0], [])
         subprocess.run(
             [sys.executable, "-m", "unaligned", *command], check=True, cwd=folder
         )

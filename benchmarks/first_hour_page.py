@@ -18,6 +18,10 @@ TRIALS = {
     "gaps": "Customers with gaps",
     "categories": "Customers with a category",
     "left out": "The same with `--categorical drop`",
+    "category gaps": "With a category and gaps",
+    "three categories": "With three categories",
+    "unrelated categories": "With an unrelated category",
+    "unrelated numbers": "With an unrelated column of numbers",
     "counts": "Counts",
     "embeddings": "Embeddings",
 }
@@ -26,6 +30,10 @@ BARS = {
     "gaps": 0.8,
     "categories": 0.8,
     "left out": 0.8,
+    "category gaps": 0.8,
+    "three categories": 0.8,
+    "unrelated categories": 0.8,
+    "unrelated numbers": 0.8,
     "counts": 0.95,
     "embeddings": 1.0,
 }

@@ -28,6 +28,38 @@ def test_customers_have_common_factors_and_gaps_if_asked(kind):
         assert np.var(left) < 0.1 * np.var(other)
 
 
+def share_between(groups, X):
+    """Share of the variance of columns that lies between groups, at most."""
+    means = np.array([X[groups == which].mean(axis=0) for which in np.unique(groups)])
+    sizes = np.array([np.mean(groups == which) for which in np.unique(groups)])
+    return np.max(sizes @ (means - X.mean(axis=0)) ** 2 / X.var(axis=0))
+
+
+def test_categories_depend_on_their_table_or_on_nothing():
+    one, other, rows = first_hour.make(("three categories", "", 1))
+    drawn = first_hour.categories_of("three categories", one, 1, 0)
+    assert len(drawn) == 3
+    assert all(share_between(groups, one) > 0.1 for groups in drawn)
+    apart = [
+        first_hour.categories_of("unrelated categories", X, 1, side)[0]
+        for side, X in enumerate((one, other))
+    ]
+    assert share_between(apart[0], one) < 0.02
+    # Not the same noise in both, neither by object nor by row.
+    for beside in (apart[0][rows], apart[0][:640]):
+        assert np.mean(beside == apart[1]) < 0.4
+    with_gaps = first_hour.categories_of("category gaps", one, 1, 0)[0]
+    assert np.mean(with_gaps == "") == pytest.approx(0.03, abs=0.02)
+    assert first_hour.categories_of("customers", one, 1, 0) == []
+
+
+def test_unrelated_numbers_are_one_more_column():
+    one, other, _ = first_hour.make(("unrelated numbers", "", 1))
+    assert (one.shape[1], other.shape[1]) == (13, 10)
+    shares = np.corrcoef(one.T)[-1, :-1] ** 2
+    assert shares.max() < 0.02
+
+
 def test_splits_deal_out_all_columns_and_rows():
     one, other, rows = first_hour.make(("split", "wine", 1))
     whole = first_hour.TABLES["wine"]().data

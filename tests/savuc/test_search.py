@@ -72,6 +72,58 @@ def test_narrow_views_are_found_or_refused_too():
     assert fit.trust < 0.5
 
 
+def with_categories(seed):
+    """Two tables of common factors, and categories that either table alone has."""
+    draw = rng(seed)
+    factors, order = draw.normal(size=(400, 6)), draw.permutation(400)
+    X, Y = (factors @ draw.normal(size=(6, d)) for d in (12, 9))
+    tables = [V + 0.2 * draw.normal(size=V.shape) for V in (X, Y[order])]
+    one, other = (np.hstack([V, np.eye(4)[draw.randint(4, size=400)]]) for V in tables)
+    return one, other, order
+
+
+def test_categories_that_one_table_has_do_not_hide_relations(monkeypatch):
+    X, Y, order = with_categories(0)
+    fit, views = search(X, Y, FEW_RIVALS)
+    full = tuple(view.full_rows() for view in views)
+    whitened = tuple(view.whitened for view in views)
+    partner = match_rows(fit.cross, *whitened, QUICK, full=full).partner
+    assert fit.trust > 0.9
+    assert np.mean(order[partner] == np.arange(400)) > 0.9
+    # C is that of the views as they are, whichever columns led to it.
+    assert agreement(fit.cross, true_cross(*whitened, order)) > 0.95
+    assert fit.score == pytest.approx(score(fit.cross, QUICK), rel=1e-5)
+    # It takes the second search.
+    monkeypatch.setattr(module, "by_communality", lambda view: None)
+    assert search(X, Y, FEW_RIVALS)[0].excess < fit.excess
+
+
+def test_unrelated_tables_with_categories_are_not_trusted():
+    X, Y = with_categories(1)[0], with_categories(2)[1]
+    assert search(X, Y, FEW_RIVALS)[0].trust < 0.5
+
+
+def test_of_two_searches_that_of_larger_excess_is_taken(monkeypatch):
+    X, Y, _ = with_categories(3)
+    views = search_view(X), search_view(Y)
+    fits = [
+        module.PairFit(np.full((16, 13), i), 1.0, UNTESTED, excess, 0.5)
+        for i, excess in enumerate((0.2, 0.1))
+    ]
+    given = iter(fits)
+    searched = []
+
+    def once(one, other, *rest):
+        searched.append((one, other))
+        return next(given)
+
+    monkeypatch.setattr(module, "search_once", once)
+    assert search_pair(*views, QUICK, rng(), Cores()) is fits[0]
+    assert searched[0] == views
+    assert searched[1][0] is not views[0]
+    assert searched[1][1] is not views[1]
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_the_same_random_numbers_give_the_same_fit(kind):
     X, Y, _ = shuffled_pair(100)

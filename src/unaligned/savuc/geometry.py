@@ -20,6 +20,7 @@ __all__ = [
     "by_rows",
     "leading_vectors",
     "read_geometry",
+    "scaled_geometry",
     "spread_of",
     "unit_length",
     "whiten",
@@ -93,6 +94,13 @@ def read_geometry(X: Any, n_directions: int, rng: np.random.RandomState) -> Geom
     """
     mean, deviation = column_moments(X)
     scale = np.where(deviation > 0, deviation, np.inf)
+    return scaled_geometry(X, mean, scale, n_directions, rng)
+
+
+def scaled_geometry(
+    X: Any, mean: Array, scale: Array, n_directions: int, rng: np.random.RandomState
+) -> Geometry:
+    """Scale rows to unit length, and find principal directions, given scales."""
     if sparse.issparse(X):
         center, directions = _read_sparse(X, mean, scale, n_directions, rng)
     else:

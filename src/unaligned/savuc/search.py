@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.savuc.anchors import MOST_SINGLE, Anchors, single_rows
-from unaligned.savuc.assign import mutual_partners
+from unaligned.savuc.assign import match_views, mutual_partners
+from unaligned.savuc.communality import by_communality
 from unaligned.savuc.config import Settings
 from unaligned.savuc.corrections import correct_by_distances, rematch
 from unaligned.savuc.many_rows import are_many, learn_likely
@@ -62,6 +63,37 @@ def search_pair(
     report: Report = lambda stage: None,
 ) -> PairFit:
     """Search for the matching of two views, and test it.
+
+    Where factors are few, and some columns are not predicted by others, it is searched
+    for again with less weight on these; the matching of larger excess is taken.
+    """
+    fit = search_once(one, other, settings, rng, cores, known, report)
+    weighted = [by_communality(view) for view in (one, other)]
+    if fit.excess == np.inf or not any(weighted):
+        return fit
+    first, second = weighted[0] or one, weighted[1] or other
+    if not have_few_factors(first, second):
+        return fit
+    again = search_once(first, second, settings, rng, cores, known, report)
+    if again.excess <= fit.excess:
+        return fit
+    partner = match_views(again.cross, first, second, settings, known).partner
+    matched = np.flatnonzero(partner >= 0)
+    pairs = one.whitened[matched], other.whitened[partner[matched]]
+    cross = pairs[0].T @ pairs[1] / len(matched)
+    return again._replace(cross=cross, score=score(cross, settings))
+
+
+def search_once(
+    one: SearchView,
+    other: SearchView,
+    settings: Settings,
+    rng: np.random.RandomState,
+    cores: Cores,
+    known: Known = None,
+    report: Report = lambda stage: None,
+) -> PairFit:
+    """Search for a matching, and test it.
 
     Searches are repeated with other anchors until two come to the same matching. The
     one of largest score is tested; what else was found are its rivals.
