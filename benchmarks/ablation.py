@@ -25,7 +25,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks.fusions import ORACLE, compare_fusions
 from benchmarks.latent_classes import choose_consensus, latent_classes
-from benchmarks.pools import FUSED, fused_pool
+from benchmarks.pools import FUSED, LEFT_OUT, fused_pool
 from benchmarks.search_parts import MATCHED, ablate_search
 from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
@@ -45,16 +45,17 @@ RESULTS = Path(__file__).parent / "results" / "ablation.jsonl"
 def ablate_fusion(case):
     """Accuracy of the fused partition with parts of the pool or of the rule changed."""
     pool = fused_pool(case)
-    k, names = pool.n_clusters, [*pool.partitions]
+    k, names, more = pool.n_clusters, [*pool.partitions], [*pool.left_out]
+    partitions = pool.partitions | pool.left_out
     half = draw_halves(len(pool.classes), np.random.RandomState(case.seed))
     scores = {
         name: joint_score(pool.features, labels, k, half)
-        for name, labels in pool.partitions.items()
+        for name, labels in partitions.items()
     }
 
     def best(chosen, number=N_BEST):
         ranked = sorted(chosen, key=lambda name: -scores[name])
-        return np.column_stack([pool.partitions[name] for name in ranked[:number]])
+        return np.column_stack([partitions[name] for name in ranked[:number]])
 
     def accuracy(labels):
         return 100 * clustering_accuracy(pool.classes, labels)
@@ -65,10 +66,15 @@ def ablate_fusion(case):
     def without(part):
         return fuse(best([name for name in names if part not in name]))
 
+    def with_recipe(part):
+        return fuse(best(names + [name for name in more if part in name]))
+
     top = best(names)
     shared = [np.mean([information(p, q, k) for q in top.T]) for p in top.T]
     found = {"as it is": fuse(top)}
     found |= {f"without {part}": without(f", {part}") for part in RECIPES}
+    found |= {f"with {part}": with_recipe(f", {part}") for part in LEFT_OUT}
+    found[f"with {' and '.join(LEFT_OUT)}"] = with_recipe("")
     found |= {
         f"without {part}": without(part)
         for part in ("side by side", "shared", "view", "plain", "standard")
@@ -101,10 +107,10 @@ def ablate_fusion(case):
     found["before: linkage or k-means of memberships"] = accuracy(better)
     found["no consensus: largest score"] = accuracy(top[:, 0])
     found["no consensus: agrees most"] = accuracy(top[:, int(np.argmax(shared))])
-    found["random partition"] = np.mean([*pool.accuracy.values()])
+    found["random partition"] = np.mean([pool.accuracy[name] for name in names])
     single = [pool.accuracy[name] for name in names if name.startswith("view")]
     found["oracle: best partition of a view"] = max(single)
-    found["oracle: best partition"] = max(pool.accuracy.values())
+    found["oracle: best partition"] = max(pool.accuracy[name] for name in names)
     return {name: round(float(value), 1) for name, value in found.items()}, {}
 
 

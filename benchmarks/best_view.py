@@ -17,6 +17,7 @@ import numpy as np
 from benchmarks.latent_classes import choose_consensus, latent_classes
 from benchmarks.pools import (
     DATASETS,
+    LEFT_OUT,
     SCALES,
     Case,
     cluster_spaces,
@@ -33,7 +34,7 @@ from unaligned.partitions.scores import (
     predictability,
 )
 from unaligned.savuc.config import NORMAL
-from unaligned.savuc.consensus import N_BEST, agreement, consensus
+from unaligned.savuc.consensus import N_BEST, consensus
 from unaligned.savuc.recipes import joint_spaces, view_spaces
 
 RESULTS = Path(__file__).parent / "results" / "best_view.jsonl"
@@ -74,7 +75,8 @@ def run(case):
         spaces = dict(zip(SCALES, view_spaces(of_view), strict=True))
         found = cluster_spaces(spaces, k, rng)
         pools.append([*found.values()])
-        own.append(pools[-1][int(np.argmax(agreement(pools[-1], k)))])
+        own.append(consensus(np.column_stack(pools[-1]), k, rng))
+        found |= cluster_spaces(spaces, k, rng, LEFT_OUT)
         simple = [labels for name, labels in found.items() if name.endswith(SIMPLE)]
         oracle.append(max(map(accuracy, simple)))
     told = [[alone(labels, views) for labels in pool] for pool in pools]

@@ -1,8 +1,9 @@
 """The choice of a view and of its partition: ``python -m benchmarks.clusters``.
 
 Every view of every labelled dataset is clustered by all recipes on both scales (kept in
-a folder, see `benchmarks.pools`). A rule picks a partition in every view, and then a
-view. A JSON line per dataset goes to ``benchmarks/results/clusters.jsonl``: accuracy by
+a folder, see `benchmarks.pools`). A rule picks a partition in every view, or makes one
+of all (their consensus), and then picks a view. A JSON line per dataset goes to
+``benchmarks/results/clusters.jsonl``: accuracy by
 rule, the mean over all views and partitions ("random choice"), and the best over views,
 scales, k-means and spectral clustering by labels ("oracle"). What is there is not run
 again. ``--table`` prints the table of the documentation. Rules are compared by leaving
@@ -20,12 +21,14 @@ from benchmarks.pools import (
     DATASETS,
     SCALES,
     Case,
+    agreement,
     cluster_spaces,
     load_views,
     view_pools,
 )
 from benchmarks.savuc import oracle_single
 from unaligned.json_lines import append_record, read_records
+from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.features import view_features
 from unaligned.partitions.scores import (
     draw_halves,
@@ -33,7 +36,7 @@ from unaligned.partitions.scores import (
     modularity,
     predictability,
 )
-from unaligned.savuc.consensus import agreement
+from unaligned.savuc.consensus import consensus
 from unaligned.savuc.recipes import view_spaces
 
 RESULTS = Path(__file__).parent / "results" / "clusters.jsonl"
@@ -41,15 +44,26 @@ EARLIER = "before: sum of three scores"  # measured once, by the rule that was r
 N_FEW = 500  # rows for scores that compare all rows
 
 
-def score_partitions(X, pool):
-    """Label-free scores of every partition of one view: name to array."""
-    (features,), k = pool.features, pool.n_clusters
+def candidates(pool):
+    """Partitions of a view, their consensus the last."""
     partitions = [*pool.partitions.values()]
     rng = np.random.RandomState(0)
+    return [*partitions, consensus(np.column_stack(partitions), pool.n_clusters, rng)]
+
+
+def picked_by(scores, name):
+    """Which of the candidates a score picks; the consensus is picked by name only."""
+    return -1 if name == CONSENSUS else int(np.argmax(scores[name][:-1]))
+
+
+def score_partitions(X, pool):
+    """Label-free scores of every candidate of one view: name to array."""
+    (features,), k = pool.features, pool.n_clusters
+    partitions, rng = candidates(pool), np.random.RandomState(0)
     n = len(pool.classes)
     half, few = draw_halves(n, rng), rng.permutation(n)[:N_FEW]
     return {
-        "agreement": agreement(partitions, k),
+        "agreement": np.append(agreement(partitions[:-1], k), -np.inf),
         "predictability": each(
             partitions, lambda p: predictability(features, p, k, half)
         ),
@@ -108,12 +122,16 @@ def stability(X, pool, rng):
     again = cluster_spaces(spaces, k, rng)
     return np.array(
         [information(pool.partitions[name][rows], p, k) for name, p in again.items()]
+        + [-np.inf]
     )
 
 
-PICKS = "agreement", "predictability", "modularity", "silhouette"
-# The score that picks a partition in a view, and the score that picks the view.
+CONSENSUS = "consensus"
+PICKS = CONSENSUS, "agreement", "predictability", "modularity", "silhouette"
+# What picks a partition in a view, and the score that picks the view.
 RULES = {
+    "consensus, predictability": (CONSENSUS, "predictability"),
+    "consensus, modularity": (CONSENSUS, "modularity"),
     "agreement, predictability": ("agreement", "predictability"),
     "agreement": ("agreement", "agreement"),
     "predictability": ("predictability", "predictability"),
@@ -131,29 +149,34 @@ def run(dataset):
     Xs, ys = load_views(Case(dataset))
     pools = view_pools(dataset)
     scores = [score_partitions(X, pool) for X, pool in zip(Xs, pools, strict=True)]
-    accuracy = [np.array([*pool.accuracy.values()]) for pool in pools]
+    accuracy = [accuracies(pool) for pool in pools]
     found = {}
     for rule, (pick, quality) in RULES.items():
-        picked = [int(np.argmax(of_view[pick])) for of_view in scores]
+        picked = [picked_by(of_view, pick) for of_view in scores]
         values = [s[quality][i] for s, i in zip(scores, picked, strict=True)]
         view = int(np.argmax(values))
         found[rule] = accuracy[view][picked[view]]
-    found["random choice"] = np.mean([of_view.mean() for of_view in accuracy])
-    found["random view"] = np.mean(
-        [a[np.argmax(s["agreement"])] for a, s in zip(accuracy, scores, strict=True)]
-    )
+    found["random choice"] = np.mean([of_view[:-1].mean() for of_view in accuracy])
+    found["random view"] = np.mean([of_view[-1] for of_view in accuracy])
     oracle = oracle_single(Xs, ys, pools[0].n_clusters)
     found["oracle"] = max(oracle)
     rounded = {name: round(float(value), 1) for name, value in found.items()}
     return rounded | {"all views": score_all_views(pools, scores, oracle)}
 
 
+def accuracies(pool):
+    """Percentages of rows in the right cluster, for every candidate."""
+    return np.array(
+        [100 * clustering_accuracy(pool.classes, labels) for labels in candidates(pool)]
+    )
+
+
 def score_all_views(pools, scores, oracle):
     """Mean over views of the accuracy of what each score picks, less the oracle's."""
-    accuracy = [[*pool.accuracy.values()] for pool in pools]
+    accuracy = [accuracies(pool) for pool in pools]
     found = {}
     for pick in PICKS:
-        picked = [int(np.argmax(of_view[pick])) for of_view in scores]
+        picked = [picked_by(of_view, pick) for of_view in scores]
         gains = [a[i] - o for a, i, o in zip(accuracy, picked, oracle, strict=True)]
         found[pick] = round(float(np.mean(gains)), 1)
     return found

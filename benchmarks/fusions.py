@@ -19,7 +19,7 @@ from sklearn.cluster._spectral import discretize
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.bridge import views_of
-from benchmarks.pools import fused_pool, load_views
+from benchmarks.pools import agreement, fused_pool, load_views
 from benchmarks.savuc import dense
 from unaligned.baselines import FPMVSCAG, LMVSC
 from unaligned.kernels.scaling import unit_rows
@@ -29,7 +29,6 @@ from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.scores import draw_halves
 from unaligned.savuc.consensus import (
     N_BEST,
-    agreement,
     consensus,
     fuse_views,
     joint_score,
@@ -164,7 +163,7 @@ def partitions_of(case, pool):
         ),
         "network fusion, k-means": kmeans(networks, k, rng, N_STARTS),
         "maps side by side, k-means": kmeans(np.hstack(maps), k, rng, N_STARTS),
-        "shared directions, k-means": pool.partitions["shared standard, k-means"],
+        "shared directions, k-means": pool.left_out["shared standard, k-means"],
         "shared directions, diffusion": pool.partitions["shared standard, diffusion"],
     }
     Xs = [dense(X) for X in load_views(case)[0]]

@@ -26,7 +26,7 @@ from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.features import view_features
 from unaligned.partitions.scores import draw_halves, predictability
-from unaligned.savuc.consensus import agreement
+from unaligned.savuc.consensus import consensus
 from unaligned.savuc.recipes import make_partitions, view_spaces
 from unaligned.selection.evidence import weigh
 from unaligned.selection.n_clusters import N_ROWS, numbers_to_try, score_numbers
@@ -55,7 +55,7 @@ def view_partitions(dataset):
                 for k in sorted(numbers, reverse=True)
             }
             chosen = {
-                k: pool[int(np.argmax(agreement(pool, k)))]
+                k: consensus(np.column_stack(pool), k, rng)
                 for k, pool in by_number.items()
             }
             found.append(Partitions(classes, features, by_number, chosen))

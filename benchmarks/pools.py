@@ -21,9 +21,12 @@ from unaligned.datasets import load
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions import features as feature_module
 from unaligned.partitions.features import most_neighbors, view_features
+from unaligned.partitions.kmeans import kmeans
+from unaligned.partitions.scores import information
 from unaligned.savuc import recipes
 from unaligned.savuc.config import NORMAL
-from unaligned.savuc.recipes import RECIPES, joint_spaces, view_spaces
+from unaligned.savuc.recipes import N_STARTS, RECIPES, joint_spaces, view_spaces
+from unaligned.selection.families import branches, ward_tree
 
 MOST_ROWS = 2000
 FOLDER = Path(os.environ.get("UNALIGNED_POOLS", tempfile.gettempdir())) / "pools"
@@ -35,6 +38,13 @@ DATASETS = [
     "CIFAR10-10k-recon", "Caltech101-20-recon", "Caltech101-recon",
     "PBMC-RNA-ATAC-unpaired", "scNMT-unpaired",
 ]  # fmt: skip
+
+
+# Recipes that SAVuC had, to compare with.
+LEFT_OUT = {
+    "k-means": lambda space, k, rng: kmeans(space.points, k, rng, N_STARTS),
+    "ward": lambda space, k, rng: branches(ward_tree(space.points), k),
+}
 
 
 class Case(NamedTuple):
@@ -68,7 +78,10 @@ class Pool(NamedTuple):
     classes: np.ndarray
     features: list
     partitions: dict
+    left_out: dict
+    """Partitions by `LEFT_OUT`, on the same spaces."""
     accuracy: dict
+    """Of all of them."""
 
 
 def load_views(case):
@@ -100,24 +113,31 @@ def kept(name, make):
     return found
 
 
-def cluster_spaces(spaces, n_clusters, rng):
+def cluster_spaces(spaces, n_clusters, rng, by=RECIPES):
     """Partitions by names "space, recipe"."""
     return {
         f"{name}, {recipe}": make(space, n_clusters, rng)
         for name, space in spaces.items()
-        for recipe, make in RECIPES.items()
+        for recipe, make in by.items()
     }
+
+
+def agreement(pool, n_clusters):
+    """Mean information between each partition and the others."""
+    shared = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
+    return (shared.sum(axis=1) - np.diag(shared)) / max(len(pool) - 1, 1)
 
 
 def make_pool(features, spaces, classes, seed=0):
     """Cluster spaces by all recipes, and score the partitions by the classes."""
-    k = int(classes.max()) + 1
-    partitions = cluster_spaces(spaces, k, np.random.RandomState(seed))
+    k, rng = int(classes.max()) + 1, np.random.RandomState(seed)
+    partitions = cluster_spaces(spaces, k, rng)
+    left_out = cluster_spaces(spaces, k, rng, LEFT_OUT)
     accuracy = {
         name: 100 * clustering_accuracy(classes, labels)
-        for name, labels in partitions.items()
+        for name, labels in (partitions | left_out).items()
     }
-    return Pool(k, classes, features, partitions, accuracy)
+    return Pool(k, classes, features, partitions, left_out, accuracy)
 
 
 def neighbors_for(classes):

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
+from scipy.cluster.hierarchy import cut_tree, linkage
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import FitFailedWarning
@@ -46,7 +47,7 @@ from unaligned.selection import (
 from unaligned.selection.checkpoint import Checkpoint
 from unaligned.selection.criteria import draw_rows, pairs_among, scored_views
 from unaligned.selection.evidence import weigh
-from unaligned.selection.families import make_families
+from unaligned.selection.families import branches, make_families, ward_tree
 from unaligned.selection.n_clusters import (
     choose_n_clusters,
     mean_agreement,
@@ -254,6 +255,12 @@ def test_agreement_is_the_mean_of_all_pairs():
     pool[1] = pool[0]
     pairs = [adjusted_rand_score(pool[i], pool[j]) for i in range(4) for j in range(i)]
     assert mean_agreement(pool) == pytest.approx(np.mean(pairs))
+
+
+def test_ward_is_scipys():
+    points = np.random.RandomState(0).normal(size=(60, 4))
+    expected = cut_tree(linkage(points, "ward"), 5).ravel()
+    assert adjusted_rand_score(expected, branches(ward_tree(points), 5)) == 1
 
 
 def test_families_hold_every_number_of_clusters_and_k_means_has_come_to_rest():

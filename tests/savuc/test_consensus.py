@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from unaligned.deadline import Deadline
@@ -8,18 +9,17 @@ from unaligned.kernels.scaling import unit_rows
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.features import view_features
 from unaligned.partitions.kmeans import kmeans
-from unaligned.partitions.scores import draw_halves, information, predictability
+from unaligned.partitions.scores import draw_halves, predictability
 from unaligned.savuc import consensus as module
 from unaligned.savuc.config import Settings
 from unaligned.savuc.consensus import (
-    agreement,
     cluster_view,
     consensus,
     consensus_rows,
     fuse_views,
     joint_score,
 )
-from unaligned.savuc.recipes import joint_spaces
+from unaligned.savuc.recipes import RECIPES, joint_spaces, view_spaces
 
 
 def rng(seed=0):
@@ -70,9 +70,30 @@ def test_quality_prefers_the_view_that_shows_classes():
     assert cluster_view(Xs[0], 3, rng())[1] > cluster_view(noise, 3, rng())[1] + 0.1
 
 
-def test_one_view_is_clustered_as_one_view():
-    X = make_blobs(spread=2)[0][0]
-    assert (fuse_views([X], 3, rng())[0] == cluster_view(X, 3, rng())[0]).all()
+def test_one_view_is_clustered_by_the_consensus_of_what_recipes_make_of_it():
+    X = make_blobs(n=200, k=4, spread=2)[0][0]
+    labels, quality = cluster_view(X, 4, rng())
+    features = view_features(X, 15)
+    pool = [
+        recipe(space, 4, rng(seed))
+        for space in view_spaces(features)
+        for seed, recipe in enumerate(RECIPES.values())
+    ]
+    members = np.hstack([np.eye(4)[p] / np.sqrt(np.bincount(p)) for p in pool])
+    left, s, _ = np.linalg.svd(members, full_matrices=False)
+    expected = KMeans(4, n_init=10, random_state=0).fit_predict(
+        unit_rows(left[:, :4] * s[:4])
+    )
+    assert adjusted_rand_score(expected, labels) > 0.9
+    assert max(adjusted_rand_score(p, labels) for p in pool) < 1
+    halves = [draw_halves(200, rng(seed)) for seed in range(50)]
+    told = [predictability(features, labels, 4, half) for half in halves]
+    assert min(told) <= quality <= max(told)
+
+
+def test_partitions_of_one_view_are_not_scored(monkeypatch):
+    monkeypatch.setattr(module, "joint_score", None)  # as all of them are kept
+    assert len({*cluster_view(make_blobs()[0][0], 3, rng())[0]}) == 3
 
 
 def test_the_same_seed_gives_the_same_labels():
@@ -122,14 +143,6 @@ def test_joint_score_is_a_mean_over_views():
     q = np.array([predictability(of_view, y, 3, half) for of_view in features])
     expected = np.mean(np.log(q))
     assert joint_score(features, y, 3, half) == pytest.approx(expected)
-
-
-def test_agreement_is_the_mean_information_with_the_others():
-    pool = [rng(seed).randint(4, size=80) for seed in range(5)]
-    expected = [
-        np.mean([information(p, q, 4) for q in pool if q is not p]) for p in pool
-    ]
-    np.testing.assert_allclose(agreement(pool, 4), expected)
 
 
 def shuffled_consensus(partitions, n_clusters):

@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.cluster.hierarchy import cut_tree
-from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.cross_decomposition import CCA
@@ -24,7 +22,6 @@ from unaligned.savuc.recipes import (
     neighbor_graph,
     space_of_points,
     view_spaces,
-    ward,
 )
 
 
@@ -60,12 +57,6 @@ def test_every_recipe_copes_with_few_rows_and_many_clusters(name, n, k):
 def test_every_recipe_copes_with_equal_rows(name):
     labels = RECIPES[name](space_of_points(np.ones((40, 3))), 5, rng())
     assert {*labels} <= {*range(5)}
-
-
-def test_ward_is_scipys():
-    space = space_of_points(rng().normal(size=(60, 4)))
-    expected = cut_tree(scipy_linkage(space.points, "ward"), 5).ravel()
-    assert adjusted_rand_score(expected, ward(space, 5, rng())) == 1
 
 
 def test_graph_is_symmetric_and_counts_neighbors():

@@ -1,7 +1,6 @@
 """Partitions of one view, or of rows that are aligned across views, without labels.
 
-Recipes make a pool of partitions. In one view the partition that agrees most with the
-others is taken. Of several views, those partitions that every view predicts well make a
+Recipes make a pool of partitions. Those of them that every view predicts well make a
 consensus.
 """
 
@@ -23,7 +22,6 @@ from unaligned.partitions.kmeans import kmeans
 from unaligned.partitions.labeller import fit_labeller
 from unaligned.partitions.scores import (
     draw_halves,
-    information,
     joint_predictability,
     predictability,
 )
@@ -46,24 +44,13 @@ N_STARTS = 10  # of the last k-means: custom
 N_BEST = 15  # partitions that make the consensus; from 10 to 20 it hardly matters
 
 
-@threadpool_limits.wrap(limits=1)
 def cluster_view(
     X: Any,
     n_clusters: int,
     rng: np.random.RandomState,
     deadline: Deadline = NEVER,
 ) -> tuple[Labels, float]:
-    """Cluster the rows of one view.
-
-    Of the partitions that the recipes make, the one that agrees most with the others.
-
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n, d)
-    n_clusters : int
-    rng : RandomState
-    deadline : Deadline
-        After which no further recipe is begun.
+    """Cluster the rows of one view: as `fuse_views`, with this view alone.
 
     Returns
     -------
@@ -72,17 +59,7 @@ def cluster_view(
         How well the partition is predicted from the view (`predictability`). Among
         several views, the one where it is largest is the one to take.
     """
-    n = X.shape[0]
-    n_clusters = min(n_clusters, n)
-    if n_clusters <= 1:
-        return np.zeros(n, dtype=np.intp), 0.0
-    drawn = draw_rows(n, n_clusters, rng)
-    features = view_features(X[drawn], most_neighbors(len(drawn), n_clusters))
-    pool = make_partitions(view_spaces(features), n_clusters, rng, deadline)
-    labels = pool[int(np.argmax(agreement(pool, n_clusters)))]
-    half = draw_halves(len(drawn), rng)
-    quality = predictability(features, labels, n_clusters, half)
-    return _extend([X], [np.arange(n)], [features], drawn, labels), quality
+    return fuse_views([X], n_clusters, rng, deadline=deadline)
 
 
 @threadpool_limits.wrap(limits=1)
@@ -95,6 +72,9 @@ def fuse_views(
     settings: Settings = NORMAL,
 ) -> tuple[Labels, float]:
     """Cluster rows that are aligned across views.
+
+    By the consensus of the 15 partitions that views predict best, or of all where the
+    recipes make no more: so it is with one view, whose partitions are four.
 
     Parameters
     ----------
@@ -117,8 +97,6 @@ def fuse_views(
     """
     if rows is None:
         rows = [np.arange(X.shape[0]) for X in views]
-    if len(views) == 1:
-        return cluster_view(views[0][rows[0]], n_clusters, rng, deadline)
     n = len(rows[0])
     n_clusters = min(n_clusters, n)
     if n_clusters <= 1:
@@ -128,28 +106,21 @@ def fuse_views(
     features = [
         view_features(X[at[drawn]], most) for X, at in zip(views, rows, strict=True)
     ]
-    spaces = joint_spaces(features, settings.ridge)
+    spaces = joint_spaces(features, settings.ridge) if len(views) > 1 else []
     spaces += [space for of_view in features for space in view_spaces(of_view)]
     pool = make_partitions(spaces, n_clusters, rng, deadline.part(1, of=2))
     half = draw_halves(len(drawn), rng)
-    scores: list[float] = []
-    for labels in pool:
-        if deadline.over():
-            break
-        scores.append(joint_score(features, labels, n_clusters, half))
-    labels = pool[0]  # of all views together: it stands where none could be scored
-    if scores:
-        best = np.argsort(scores)[-N_BEST:]
-        labels = consensus(np.column_stack([pool[i] for i in best]), n_clusters, rng)
+    if len(pool) > N_BEST:
+        scores: list[float] = []
+        for labels in pool:
+            if deadline.over():
+                break
+            scores.append(joint_score(features, labels, n_clusters, half))
+        # Where none could be scored, the first stands: of all views together.
+        pool = [pool[i] for i in np.argsort(scores)[-N_BEST:]] or pool[:1]
+    labels = consensus(np.column_stack(pool), n_clusters, rng)
     quality = joint_predictability(features, labels, n_clusters, half)
     return _extend(views, rows, features, drawn, labels), quality
-
-
-def agreement(pool: list[Labels], n_clusters: int) -> Array:
-    """Mean information between each partition and the others."""
-    shared = np.array([[information(p, q, n_clusters) for q in pool] for p in pool])
-    mean: Array = (shared.sum(axis=1) - np.diag(shared)) / max(len(pool) - 1, 1)
-    return mean
 
 
 def joint_score(

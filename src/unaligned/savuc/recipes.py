@@ -5,18 +5,15 @@ None of the recipes is best on all data; `consensus` chooses among what they mak
 """
 
 from collections.abc import Callable
-from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from scipy.spatial.distance import squareform
 
 from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.scaling import unit_rows
@@ -34,7 +31,6 @@ __all__ = [
     "neighbor_graph",
     "space_of_points",
     "view_spaces",
-    "ward",
 ]
 
 Array = NDArray[Any]
@@ -47,25 +43,14 @@ DIFFUSION_TIME = 3  # steps of the random walk; 2 and 4 are as good, 1 and 8 wor
 class Space:
     """Rows at unit length, and the graph of their nearest neighbours.
 
-    Its tree and its eigenvectors are computed once: partitions into several numbers of
-    clusters share them, best from the largest number to the smallest.
+    Its eigenvectors are computed once: partitions into several numbers of clusters
+    share them, best from the largest number to the smallest.
     """
 
     def __init__(self, points: Array, graph: Any) -> None:
         self.points = points
         self.graph = graph
         self._leading: tuple[Array, Array] | None = None
-
-    @cached_property
-    def tree(self) -> Array:
-        """Ward's tree of the points."""
-        points = self.points.astype(np.float64)
-        squares = np.einsum("jd,jd->j", points, points)
-        table = squares + squares[:, None]
-        table -= 2 * points @ points.T
-        distances = squareform(table, checks=False)  # each pair once
-        np.sqrt(np.maximum(distances, 0, out=distances), out=distances)
-        return np.asarray(linkage(distances, "ward"))
 
     def leading(self, wanted: int, rng: np.random.RandomState) -> tuple[Array, Array]:
         """Leading eigenvalues and eigenvectors, see `leading_vectors`."""
@@ -77,17 +62,6 @@ class Space:
 
 
 Recipe = Callable[[Space, int, np.random.RandomState], Labels]
-
-
-def k_means(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
-    """k-means of the points."""
-    return kmeans(space.points, n_clusters, rng, N_STARTS)
-
-
-def ward(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
-    """Ward's tree of the points, cut where it has as many branches as clusters."""
-    labels = fcluster(space.tree, n_clusters, "maxclust") - 1
-    return np.asarray(labels, dtype=np.intp)
 
 
 def diffusion(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels:
@@ -135,8 +109,6 @@ def merging(space: Space, n_clusters: int, rng: np.random.RandomState) -> Labels
 
 
 RECIPES: dict[str, Recipe] = {
-    "k-means": k_means,
-    "ward": ward,
     "diffusion": diffusion,
     "merging": merging,
 }

@@ -5,14 +5,19 @@ from several random starts. Here trees are cut into every number, and k-means st
 from their branches: one start is enough, and it is near its end.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
 
 from unaligned.partitions.kmeans import kmeans_from
-from unaligned.savuc.recipes import Space, cluster_map, ward
+from unaligned.savuc.recipes import Space, cluster_map
 
-__all__ = ["make_families"]
+__all__ = ["branches", "make_families", "ward_tree"]
 
+Array = NDArray[Any]
 Labels = NDArray[np.intp]
 
 
@@ -38,11 +43,28 @@ def make_families(
         Number of clusters to labels.
     """
     # The largest number first: its eigenvectors hold those of all others.
-    mapped = Space(cluster_map(space, max(numbers), rng), space.graph)
+    tree_of_map = ward_tree(cluster_map(space, max(numbers), rng))
+    tree = ward_tree(space.points)
     return [
-        {k: kmeans_from(space.points, ward(space, k, rng)) for k in numbers},
+        {k: kmeans_from(space.points, branches(tree, k)) for k in numbers},
         {
-            k: kmeans_from(cluster_map(space, k, rng), ward(mapped, k, rng))
+            k: kmeans_from(cluster_map(space, k, rng), branches(tree_of_map, k))
             for k in numbers
         },
     ]
+
+
+def ward_tree(points: Array) -> Array:
+    """Ward's tree of points."""
+    points = points.astype(np.float64)
+    squares = np.einsum("jd,jd->j", points, points)
+    table = squares + squares[:, None]
+    table -= 2 * points @ points.T
+    distances = squareform(table, checks=False)  # each pair once
+    np.sqrt(np.maximum(distances, 0, out=distances), out=distances)
+    return np.asarray(linkage(distances, "ward"))
+
+
+def branches(tree: Array, n_clusters: int) -> Labels:
+    """Cut a tree where it has as many branches as clusters."""
+    return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, dtype=np.intp)
