@@ -95,7 +95,7 @@ class Settings:
     n_rival_rows: int = 2000
     """Rows of all rivals together, where rows are few and rivals cheap. Cost."""
     turning_point: float = 0.0
-    """Excess evidence at which a matching is as likely right as wrong. Calibrated."""
+    """Excess evidence at which a matching is as likely right as wrong: none."""
     sharpness: float = 0.004
     """Change of the excess that changes the odds of trust by e. Calibrated."""
 
