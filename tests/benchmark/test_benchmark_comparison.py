@@ -76,7 +76,7 @@ def test_matches_are_read_from_the_first_view(data):
     record = measure_views(Cell("views", "PAVuC", {"max_iter": 3}), compared(data.Xs))
     assert record["verdict"] == "untested"
     assert record["trust"] is None
-    assert abs(record["evidence"]) < 0.1
+    assert record["evidence"] < 0.1  # of wrong matches it is none, or negative
     paired = measure_views(Cell("views", "LMVSC", {}), compared(data.Xs))
     same_place = evidence_for(np.arange(250), compared(data.Xs))
     assert paired["evidence"] == same_place["evidence"]

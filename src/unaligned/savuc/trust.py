@@ -106,7 +106,7 @@ def trust_in(excess: float, settings: Settings) -> float:
     Examples
     --------
     >>> round(trust_in(0.5, Settings()), 2), round(trust_in(0.0, Settings()), 2)
-    (1.0, 0.5)
+    (1.0, 0.01)
     """
     return float(expit((excess - settings.turning_point) / settings.sharpness))
 
