@@ -113,8 +113,8 @@ def test_of_two_searches_that_of_larger_excess_is_taken(monkeypatch):
     given = iter(fits)
     searched = []
 
-    def once(one, other, *rest):
-        searched.append((one, other))
+    def once(search, *rest):
+        searched.append(search.views)
         return next(given)
 
     monkeypatch.setattr(module, "search_once", once)

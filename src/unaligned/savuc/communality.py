@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from unaligned.savuc.geometry import Geometry, scaled_geometry, whiten
+from unaligned.savuc.likelihood import explained_of_new
 from unaligned.savuc.starts import SearchView
 from unaligned.savuc.trust import FEWEST_DIRECTIONS
 
@@ -141,9 +142,8 @@ def predict(correlation: Array, columns: Indices, n_rows: int) -> Variable:
     onto, _ = unit_directions(correlation[np.ix_(others, others)])
     cross = forward.T @ correlation[np.ix_(columns, others)] @ onto
     shares, turn = np.linalg.eigh(cross @ cross.T)
-    n_left = max(n_rows - onto.shape[1] - 1, 1)
-    unexplained = (1 - shares) * (n_rows - 1) / n_left
-    predicted = np.clip(1 - unexplained, 0, LARGEST_SHARE)
+    explained = explained_of_new(shares, n_rows, onto.shape[1])
+    predicted = np.clip(explained, 0, LARGEST_SHARE)
     return Variable(columns, forward @ turn, turn.T @ backward, predicted)
 
 
@@ -164,7 +164,8 @@ def weights_of(variables: list[Variable]) -> Array:
     """
     odds = [each.predicted / (1 - each.predicted) for each in variables]
     usual = np.median([values.max() for values in odds])
-    weights = np.zeros(2 * (sum(len(each.columns) for each in variables),))
+    d = sum(len(each.columns) for each in variables)
+    weights = np.zeros((d, d))
     for each, values in zip(variables, odds, strict=True):
         scales = np.sqrt(np.minimum(values / usual, 1))
         block = np.ix_(each.columns, each.columns)

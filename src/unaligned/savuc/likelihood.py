@@ -17,6 +17,7 @@ __all__ = [
     "Canonical",
     "canonical_directions",
     "canonical_rows",
+    "explained_of_new",
     "learn_directions",
     "log_ratios",
     "ratio_factors",
@@ -106,9 +107,16 @@ def _directions(one: Array, other: Array, weights: Any) -> Canonical:
     )
     cross = to_one.T @ (A.T @ (shares @ B)) @ to_other
     left, correlations, right = np.linalg.svd(cross, full_matrices=False)
-    unexplained = (1 - correlations**2) * (n - 1) / max(n - n_fitted - 1, 1)
-    corrected = np.sqrt(np.clip(1 - unexplained, 0, 1 - LEAST_RESIDUAL))
+    explained = explained_of_new(correlations**2, n, n_fitted)
+    corrected = np.sqrt(np.clip(explained, 0, 1 - LEAST_RESIDUAL))
     return Canonical(means, (to_one @ left, to_other @ right.T), corrected)
+
+
+def explained_of_new(shares: Array, n_rows: float, n_fitted: int) -> Array:
+    """Shares of variance that would be explained of new rows: Ezekiel's correction."""
+    unexplained = (1 - shares) * (n_rows - 1) / max(n_rows - n_fitted - 1, 1)
+    explained: Array = 1 - unexplained
+    return explained
 
 
 def _whitener(covariance: Array) -> Array:

@@ -67,14 +67,17 @@ def search_pair(
     Where factors are few, and some columns are not predicted by others, it is searched
     for again with less weight on these; the matching of larger excess is taken.
     """
-    fit = search_once(one, other, settings, rng, cores, known, report)
+    fit = search_once(PairSearch(one, other, settings, cores, known), rng, report)
+    if fit.excess == np.inf:
+        return fit
     weighted = [by_communality(view) for view in (one, other)]
-    if fit.excess == np.inf or not any(weighted):
+    if not any(weighted):
         return fit
     first, second = weighted[0] or one, weighted[1] or other
     if not have_few_factors(first, second):
         return fit
-    again = search_once(first, second, settings, rng, cores, known, report)
+    search = PairSearch(first, second, settings, cores, known)
+    again = search_once(search, rng, report)
     if again.excess <= fit.excess:
         return fit
     partner = match_views(again.cross, first, second, settings, known).partner
@@ -85,24 +88,18 @@ def search_pair(
 
 
 def search_once(
-    one: SearchView,
-    other: SearchView,
-    settings: Settings,
-    rng: np.random.RandomState,
-    cores: Cores,
-    known: Known = None,
-    report: Report = lambda stage: None,
+    search: "PairSearch", rng: np.random.RandomState, report: Report
 ) -> PairFit:
     """Search for a matching, and test it.
 
     Searches are repeated with other anchors until two come to the same matching. The
     one of largest score is tested; what else was found are its rivals.
     """
-    search = PairSearch(one, other, settings, cores, known)
+    settings = search.settings
     if search.all_rows.share == 0:  # all partners are known
         fixed = search.all_rows.fixed
         return PairFit(fixed, score(fixed, settings), UNTESTED, np.inf, 1.0)
-    if min(one.whitened.shape[1], other.whitened.shape[1]) < FEWEST_DIRECTIONS:
+    if min(side.shape[1] for side in search.whitened) < FEWEST_DIRECTIONS:
         # No result could be tested.
         return PairFit(search.all_rows.fixed, -np.inf, UNTESTED, -np.inf, 0.0)
     best: list[Fit] = []
