@@ -5,7 +5,6 @@ from sklearn.cross_decomposition import CCA
 from sklearn.linear_model import LinearRegression
 
 from unaligned.savuc.communality import (
-    by_communality,
     exclude_each_other,
     variables_of,
     weights_of,
@@ -102,7 +101,7 @@ def test_variances_are_multiplied_by_odds_over_their_median_and_never_rise():
 def test_a_view_by_communality_has_the_geometry_of_its_weighted_columns():
     X = np.column_stack([factor_columns(), rng(5).normal(size=500)])
     view = search_view(np.column_stack([X[:, :4], np.ones(500), X[:, 4:]]))
-    found = by_communality(view)
+    found = view.weighted
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     weighted = Z @ weights_of(shares_of(X))
     geometry = scaled_geometry(weighted, np.zeros(10), np.ones(10), 50, rng())
@@ -118,11 +117,11 @@ def test_a_view_by_communality_has_the_geometry_of_its_weighted_columns():
 
 def test_nothing_is_weighted_where_that_says_nothing():
     noise = rng(6).normal(size=(300, 8))  # no column is predicted
-    assert by_communality(search_view(noise)) is None
-    assert by_communality(search_view(factor_columns(noise=0.1))) is None  # all are
+    assert search_view(noise).weighted is None
+    assert search_view(factor_columns(noise=0.1)).weighted is None  # all are
     wide = measured_views(widths=(60, 70))[0]  # not all directions are kept
-    assert by_communality(search_view(wide, QUICK)) is None
+    assert search_view(wide, QUICK).weighted is None
     category = one_hot(rng(7).randint(6, size=300))  # there is nothing else
-    assert by_communality(search_view(category)) is None
+    assert search_view(category).weighted is None
     few = np.hstack([factor_columns(n=8, d=9)])  # fewer rows than columns
-    assert by_communality(search_view(few)) is None
+    assert search_view(few).weighted is None

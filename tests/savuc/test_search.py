@@ -14,6 +14,7 @@ from related_views import (
 
 from unaligned.kernels.devices import Cores
 from unaligned.savuc import search as module
+from unaligned.savuc import starts
 from unaligned.savuc.assign import match_rows
 from unaligned.savuc.refine import score
 from unaligned.savuc.rivals import fit_against_rivals
@@ -94,7 +95,7 @@ def test_categories_that_one_table_has_do_not_hide_relations(monkeypatch):
     assert agreement(fit.cross, true_cross(*whitened, order)) > 0.95
     assert fit.score == pytest.approx(score(fit.cross, QUICK), rel=1e-5)
     # It takes the second search.
-    monkeypatch.setattr(module, "by_communality", lambda view: None)
+    monkeypatch.setattr(starts, "by_communality", lambda geometry: None)
     assert search(X, Y, FEW_RIVALS)[0].excess < fit.excess
 
 

@@ -55,18 +55,24 @@ def agreement_graph(
         Bit b of row a is set if pairs a and b are joined.
     """
     n = len(rows)
-    bits = np.zeros((n, (n + 63) // 64), np.uint64)
-    # In the order of the pairs, so that one pair is compared with 64 others at a time.
-    of_rows, of_partners = one[:, rows], other[:, partners]
+    n_words = (n + 63) // 64
+    bits = np.zeros((n, n_words), np.uint64)
+    # In the order of the pairs, bit by bit of all words, so that one pair is compared
+    # with one of every word at a time. What stays infinite agrees with none.
+    of_rows = np.full((len(one), 64, n_words), np.float32(np.inf))
+    of_partners = np.full((len(other), 64, n_words), np.float32(np.inf))
+    for b in range(n):
+        of_rows[:, b % 64, b // 64] = one[:, rows[b]]
+        of_partners[:, b % 64, b // 64] = other[:, partners[b]]
     for a in range(n):
-        of_rows[rows[a], a] = of_partners[partners[a], a] = np.inf  # agrees with none
+        of_rows[rows[a], a % 64, a // 64] = np.inf
+        of_partners[partners[a], a % 64, a // 64] = np.inf
     for a in range(n):
-        x, y = of_rows[rows[a]], of_partners[partners[a]]
-        for word in range(bits.shape[1]):
-            joined = np.uint64(0)
-            for b in range(64 * word, min(64 * word + 64, n)):
-                joined |= np.uint64(abs(x[b] - y[b]) < tolerance) << np.uint64(b % 64)
-            bits[a, word] = joined
+        x, y, joined = of_rows[rows[a]], of_partners[partners[a]], bits[a]
+        for bit in range(64):
+            for word in range(n_words):
+                near = abs(x[bit, word] - y[bit, word]) < tolerance
+                joined[word] |= np.uint64(near) << np.uint64(bit)
     return bits
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from unaligned.savuc.geometry import Geometry, scaled_geometry, whiten
+from unaligned.savuc.geometry import Geometry, scaled_geometry
 from unaligned.savuc.likelihood import explained_of_new
-from unaligned.savuc.starts import SearchView
 from unaligned.savuc.trust import FEWEST_DIRECTIONS
 
 __all__ = ["Variable", "by_communality", "variables_of", "weights_of"]
@@ -43,17 +42,16 @@ class Variable(NamedTuple):
     """Share of the variance along each that columns of other variables predict."""
 
 
-def by_communality(view: SearchView) -> SearchView | None:
+def by_communality(geometry: Geometry) -> Geometry | None:
     """Give a view whose columns count as far as other columns predict them.
 
     Returns
     -------
-    SearchView or None
+    Geometry or None
         None if that would change little, or if most columns are not predicted, so that
         there is nothing to compare the others with. None also for groups, and if not
         all directions of the columns were kept.
     """
-    geometry = view.geometry
     used = np.flatnonzero(np.isfinite(geometry.scale))
     n_directions = geometry.directions.shape[1]
     if not len(geometry.lengths) or not FEWEST_DIRECTIONS <= len(used) <= n_directions:
@@ -70,10 +68,7 @@ def by_communality(view: SearchView) -> SearchView | None:
         return None
     weighted = columns @ weights_of(variables)
     found = in_directions(weighted, len(used))
-    if found.points.shape[1] < FEWEST_DIRECTIONS:
-        return None
-    whitened = whiten(found.points, view.settings.ridge)
-    return SearchView(found, whitened, view.settings, view.drawn)
+    return found if found.points.shape[1] >= FEWEST_DIRECTIONS else None
 
 
 def in_directions(rows: Array, n_directions: int) -> Geometry:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.savuc.anchors import MOST_SINGLE, Anchors, single_rows
 from unaligned.savuc.assign import match_views, mutual_partners
-from unaligned.savuc.communality import by_communality
 from unaligned.savuc.config import Settings
 from unaligned.savuc.corrections import correct_by_distances, rematch
 from unaligned.savuc.many_rows import are_many, learn_likely
@@ -70,10 +69,9 @@ def search_pair(
     fit = search_once(PairSearch(one, other, settings, cores, known), rng, report)
     if fit.excess == np.inf:
         return fit
-    weighted = [by_communality(view) for view in (one, other)]
-    if not any(weighted):
+    if not (one.weighted or other.weighted):
         return fit
-    first, second = weighted[0] or one, weighted[1] or other
+    first, second = one.weighted or one, other.weighted or other
     if not have_few_factors(first, second):
         return fit
     search = PairSearch(first, second, settings, cores, known)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.savuc.anchors import Anchors, Sketch, centres, sketch_rows
+from unaligned.savuc.communality import by_communality
 from unaligned.savuc.config import Settings
 from unaligned.savuc.couplings import couple_centres, couple_rows
 from unaligned.savuc.extremes import MOST_FACTORS, couple_extremes
@@ -43,6 +44,18 @@ class SearchView:
     def sketch(self) -> Sketch:
         """Made when it is first asked for: it costs most, and few may be needed."""
         return sketch_rows(self.geometry, self.drawn, self.settings)
+
+    @cached_property
+    def weighted(self) -> "SearchView | None":
+        """View whose columns count as far as others predict them, where that differs.
+
+        It is the same for every other view that this one is searched with.
+        """
+        found = by_communality(self.geometry)
+        if found is None:
+            return None
+        whitened = whiten(found.points, self.settings.ridge)
+        return SearchView(found, whitened, self.settings, self.drawn)
 
     def full_rows(self) -> Array:
         """Rows before they were scaled to unit length; a group has no lengths."""
