@@ -77,6 +77,40 @@ def agreement_graph(
 
 
 @_compiled
+def first_bit(word: Any) -> np.intp:
+    """Find the lowest bit of a word that is set."""
+    return np.intp(_count(~word & (word - np.uint64(1))))
+
+
+@_compiled
+def n_in_common(one: Bits, other: Bits) -> np.intp:
+    """Count the bits that are set in both of two rows."""
+    n = np.uint64(0)
+    for word in range(len(one)):
+        n += _count(one[word] & other[word])
+    return np.intp(n)
+
+
+@_compiled
+def second_nodes(bits: Bits, word: int) -> Indices:
+    """Find the node that leaves most to choose from, beside each of 64 first nodes.
+
+    These stay near the processor while all other rows pass by once.
+    """
+    firsts = bits[64 * word : 64 * word + 64]
+    best, most_left = np.full(64, -1, np.intp), np.full(64, -1, np.intp)
+    for node in range(len(bits)):
+        left = bits[node, word]
+        while left:
+            first = first_bit(left)
+            n_left = n_in_common(firsts[first], bits[node])
+            if n_left > most_left[first]:
+                best[first], most_left[first] = node, n_left
+            left &= left - np.uint64(1)
+    return best
+
+
+@_compiled
 def greedy_cliques(
     bits: Bits, n_grown: int, most: int, most_words: int
 ) -> tuple[Indices, Indices]:
@@ -107,30 +141,27 @@ def greedy_cliques(
     for start in range(n_grown):
         if n_looked_at > most_words:
             return members[:start], sizes[:start]
-        members[start, 0], size = start, 1
+        if start % 64 == 0:
+            seconds = second_nodes(bits, start // 64)
+        members[start, 0], size, best = start, 1, seconds[start % 64]
         common[:] = bits[start]
-        while size < most:
-            n_choices = 0
-            for word in range(n_words):
-                left = common[word]
-                while left:
-                    lowest = left & (~left + np.uint64(1))
-                    at = np.intp(_count(lowest - np.uint64(1)))
-                    choices[n_choices] = 64 * word + at
-                    n_choices += 1
-                    left ^= lowest
-            if n_choices == 0:
-                break
+        n_choices = n_in_common(common, common)
+        while size < most and n_choices > 0:
             n_looked_at += n_choices * n_words
-            best, most_left = choices[0], np.uint64(0)
-            for node in choices[:n_choices]:
-                n_left = np.uint64(0)
-                for word in range(n_words):
-                    n_left += _count(common[word] & bits[node, word])
-                if n_left > most_left:
-                    best, most_left = node, n_left
             members[start, size] = best
             size += 1
-            common &= bits[best]
+            n_choices = 0
+            for word in range(n_words):
+                common[word] &= bits[best, word]
+                left = common[word]
+                while left:
+                    choices[n_choices] = 64 * word + first_bit(left)
+                    n_choices += 1
+                    left &= left - np.uint64(1)
+            best, most_left = choices[0], 0
+            for node in choices[:n_choices]:
+                n_left = n_in_common(common, bits[node])
+                if n_left > most_left:
+                    best, most_left = node, n_left
         sizes[start] = size
     return members, sizes
