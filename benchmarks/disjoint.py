@@ -115,7 +115,7 @@ def run(case):
         geometries = [read_geometry(X, NORMAL.n_directions, rng) for X in Xs]
         views = [prepare_view(geometry, NORMAL, rng) for geometry in geometries]
         search = PairSearch(*views, NORMAL, cores)
-        (cross, _), *others = search.matchings(rng)
+        ((cross, _), *refined), others = search.matchings(rng)
         new = unseen and [
             geometry.read(X) / spread_of(geometry.points, NORMAL.ridge)
             for geometry, X in zip(geometries, unseen, strict=True)
@@ -127,7 +127,7 @@ def run(case):
         transfer, slope = tested(cross, search.whitened, rng)
         rivals = []
         random = [random_start(rows_of(search, rng), rng) for _ in range(N_RANDOM)]
-        for start in [*(other for other, _ in others), *random]:
+        for start in [*(other for other, _ in [*refined, *others]), *random]:
             rival, _ = search.refine(start, rng)
             if agreement(rival, cross) <= SAME:
                 rivals.append(tested(rival, search.whitened, rng)[0])

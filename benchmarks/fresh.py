@@ -198,7 +198,7 @@ def from_truth(one, other, a, b, seed):
     started = share_right(all_pairs(cross, one, other), a, b)
     with cores.busy():
         search = PairSearch(one, other, settings, cores)
-        fit = fit_against_rivals(search, search.refine(cross, rng), [], rng)
+        fit = fit_against_rivals(search, search.refine(cross, rng), [], [], rng)
     return {
         "started": started,
         "exact": share_right(all_pairs(fit.cross, one, other), a, b),

@@ -152,7 +152,7 @@ def searched(X, Y, settings, rng):
             for view in (X, Y)
         ]
         pair = search.PairSearch(*views, settings, cores)
-        fits = pair.matchings(rng)
+        fits, _ = pair.matchings(rng)
         if not fits:  # what is left out was the only start
             return np.full(X.shape[0], -1)
         (cross, _), *_ = fits

@@ -40,7 +40,7 @@ def test_a_rival_of_what_it_finds_itself_is_none(monkeypatch):
 @pytest.mark.parametrize("seed", range(3))
 def test_rivals_from_random_starts_are_not_as_good_as_the_truth(seed):
     search, truth = searched(*shuffled_pair(200, seed=seed))
-    (_, evidence), *others = examine(search, truth, [], rng(seed))
+    (_, evidence), *others = examine(search, truth, [], [], rng(seed))
     assert len(others) >= QUICK.n_rivals
     assert excess_over(evidence, [found for _, found in others]) > 0
 
@@ -54,14 +54,14 @@ def test_what_else_was_found_comes_first_among_the_rivals(monkeypatch):
         return -cross, Evidence(0.0, 0.0)
 
     monkeypatch.setattr(module, "rival", spy)
-    examine(search, truth, others, rng())
+    examine(search, truth, [], others, rng())
     ours = [start for start in started if start is not None]
     assert {start[0, 0] for start in ours} == {0.0, 1.0}
     assert len(started) > 2
     # They take the place of random starts; there are no more rivals for it.
     n_rivals = len(started)
     started.clear()
-    examine(search, truth, others * 20, rng())
+    examine(search, truth, [], others * 20, rng())
     assert len(started) == n_rivals
     assert all(start is not None for start in started)
 
@@ -71,7 +71,7 @@ def test_rivals_that_cannot_be_tested_have_no_evidence():
     search, truth = searched(X[:, :3], Y, order)
     _, evidence = rival(search, -truth, None, rng())
     assert evidence == UNTESTED
-    found = fit_against_rivals(search, (truth, 1.0), [], rng())
+    found = fit_against_rivals(search, (truth, 1.0), [], [], rng())
     assert found.trust == 0
     assert {*found.rivals} <= {(0.0, 0.0)}
 
@@ -82,7 +82,28 @@ def test_rivals_are_spared_where_there_is_no_evidence(nothing, monkeypatch):
     search, truth = searched(X, shuffled_columns(Y), order)
     monkeypatch.setattr(module, "held_out_evidence", lambda *_: nothing)
     monkeypatch.setattr(module, "rival", lambda *_: pytest.fail("not spared"))
-    assert examine(search, truth, [], rng()) == [(truth, nothing)]
+    assert examine(search, truth, [], [], rng()) == [(truth, nothing)]
+
+
+@pytest.mark.parametrize("last", [0.0, 1.0])
+def test_of_few_factors_all_is_tested_if_there_is_evidence_for_what_was_refined(
+    last, monkeypatch
+):
+    search, truth = searched(*shuffled_pair(200))
+    search.few_factors = True
+    known = {2.0: Evidence(last, 0.1), 3.0: Evidence(2.0, 0.1)}
+    refined, other = (np.full(truth.shape, value) for value in known)
+    nothing = Evidence(0.0, 0.0)
+    monkeypatch.setattr(module, "held_out_evidence", lambda *_: nothing)
+    monkeypatch.setattr(
+        module,
+        "compete",
+        lambda search, cross, starts, draws: [
+            (start, known[start[0, 0]]) for start in starts if start is not None
+        ],
+    )
+    found = fit_against_rivals(search, (truth, 1.0), [refined], [other], rng())
+    assert found.evidence == (known[3.0] if last else nothing)
 
 
 @pytest.mark.parametrize("few", [False, True])
@@ -98,7 +119,7 @@ def test_no_more_rivals_are_tested_once_one_is_as_good(few, monkeypatch):
 
     monkeypatch.setattr(module, "rival", spy)
     others = [truth] * 6
-    found = fit_against_rivals(search, (truth, 1.0), others, rng())
+    found = fit_against_rivals(search, (truth, 1.0), others, [], rng())
     assert all(start is truth for start in started[:6])
     if few:  # the best of all that was found leads, and the others are not as good
         assert found.evidence == alike[5]
@@ -119,7 +140,7 @@ def test_where_factors_are_few_the_matching_with_most_evidence_is_tested(monkeyp
     )
     for few, at in ((False, 0), (True, 1)):
         search.few_factors = few
-        found = fit_against_rivals(search, (crosses[0], 9.0), crosses[1:], rng())
+        found = fit_against_rivals(search, (crosses[0], 9.0), crosses[1:], [], rng())
         assert found.cross is crosses[at]
         assert found.evidence == known[at + 1.0]
         others = [known[i + 1.0] for i in range(3) if i != at]

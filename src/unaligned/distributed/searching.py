@@ -89,7 +89,7 @@ def search_samples(
         views = [part_of(v, at, rng) for v, at in zip((one, other), rows, strict=True)]
         given = known_among(known, *rows)
         search = PairSearch(views[0], views[1], settings, cores, given)
-        best, *_ = search.matchings(rng)
+        (best, *_), _ = search.matchings(rng)
         fits = best_first([*fits, best])
         if len(fits) > 1 and agreement(fits[0][0], fits[1][0]) > SAME:
             break  # two samples lead to one matching, and none to a better one
@@ -109,7 +109,7 @@ def tested_among_all(
         if any(agreement(cross, fit.cross) > SAME for fit in fits):
             continue
         others = [rival for rival in found if agreement(cross, rival) <= SAME]
-        fits.append(fit_against_rivals(search, (cross, value), others, rng))
+        fits.append(fit_against_rivals(search, (cross, value), others, [], rng))
         if fits[-1].trust >= TRUSTED or len(fits) == N_TESTED:
             break
     return max(fits, key=lambda fit: fit.trust)

@@ -38,10 +38,17 @@ N_AT_ONCE = 4  # rivals that are tested side by side. Cost
 
 
 def fit_against_rivals(
-    search: "PairSearch", fit: Fit, others: list[Array], rng: np.random.RandomState
+    search: "PairSearch",
+    fit: Fit,
+    refined: list[Array],
+    others: list[Array],
+    rng: np.random.RandomState,
 ) -> PairFit:
-    """Test a matching against others that were found, and against random ones."""
-    examined = examine(search, fit[0], others, rng)
+    """Test a matching against others that were found, and against random ones.
+
+    Those that were ``refined`` are the best of their families.
+    """
+    examined = examine(search, fit[0], refined, others, rng)
     (leading, evidence), rivals = split_off_leading(search, examined)
     excess = excess_over(evidence, rivals)
     trust = trust_in(excess, search.settings)
@@ -52,14 +59,16 @@ def fit_against_rivals(
 def examine(
     search: "PairSearch",
     cross: Array,
+    refined: list[Array],
     others: list[Array],
     rng: np.random.RandomState,
 ) -> list[Tested]:
     """Test a matching and its rivals: give each with the evidence for it.
 
     Rivals are what else the search found, and random starts where that is not enough.
-    Where factors are few, all that was found is tested. Else, rivals are tested as long
-    as the matching exceeds those before: no other would change that it does not.
+    They are tested as long as the matching exceeds those before: no other would change
+    that it does not. Where factors are few, what was refined is tested first, and if
+    there is evidence for any of it, all that was found.
     """
     settings = search.settings
     evidence, n_matched = evidence_of(search, cross, rng)
@@ -67,10 +76,15 @@ def examine(
     n_rivals = max(settings.n_rivals, settings.n_rival_rows // max(n_matched, 1))
     if search.few_factors:  # with one of them wrong, the others still give evidence
         n_rivals *= 2
-    starts = [*others, *[None] * n_rivals][:n_rivals]
+    found = [*refined, *others]
+    starts = [*found, *[None] * n_rivals][:n_rivals]
     draws = spawn(rng, n_rivals)
-    at = min(len(others), n_rivals) if search.few_factors else 0
-    examined = [(cross, evidence), *compete(search, cross, starts[:at], draws)]
+    examined, at = [(cross, evidence)], 0
+    for end in (len(refined), len(found)) if search.few_factors else ():
+        examined += compete(search, cross, starts[at:end], draws[at:end])
+        at = min(end, n_rivals)
+        if max(evidence.lower for _, evidence in examined) <= 0:
+            return examined
     while at < n_rivals:
         (_, evidence), rivals = split_off_leading(search, examined)
         if excess_over(evidence, rivals) <= 0:

@@ -101,18 +101,21 @@ def search_once(
         # No result could be tested.
         return PairFit(search.all_rows.fixed, -np.inf, UNTESTED, -np.inf, 0.0)
     best: list[Fit] = []
+    refined: list[Fit] = []
     rest: list[Fit] = []
     for _ in range(
         max(settings.n_searches, N_SEARCHES_OF_MANY if search.many_rows else 1)
     ):
         report("searching")
-        first, *others = search.matchings(rng)
-        best, rest = best_first([*best, first]), best_first([*rest, *others])
+        (first, *leading), others = search.matchings(rng)
+        best, refined = best_first([*best, first]), best_first([*refined, *leading])
+        rest = best_first([*rest, *others])
         if len(best) > 1 and agreement(best[0][0], best[1][0]) > SAME:
             break
     report("testing")
-    leading, *others = [*best, *rest]
-    return fit_against_rivals(search, leading, [cross for cross, _ in others], rng)
+    found, *refined = [*best, *refined]
+    crosses = [[cross for cross, _ in fits] for fits in (refined, rest)]
+    return fit_against_rivals(search, found, crosses[0], crosses[1], rng)
 
 
 class PairSearch:
@@ -140,11 +143,11 @@ class PairSearch:
         self.few_rows = n_rows <= N_TIMES_SAMPLED * settings.n_refined
         self.many_rows = n_rows > settings.n_dense
 
-    def matchings(self, rng: np.random.RandomState) -> list[Fit]:
-        """Cross-correlations that the starts lead to.
+    def matchings(self, rng: np.random.RandomState) -> tuple[list[Fit], list[Fit]]:
+        """Cross-correlations that the starts lead to, best first.
 
-        Every start takes one cycle; the best of each family is refined. These come
-        first, and both they and the others come best first.
+        Every start takes one cycle; the best of each family is refined. These are in
+        the first list, and the others in the second.
         """
         families = find_starts(self.families, rng, self.cores)
         if self.all_rows.share < 1:
@@ -160,7 +163,7 @@ class PairSearch:
             first, *rest = best_first(fits)
             leading.append(self.refine(first[0], rng))
             others += rest
-        return best_first(leading) + best_first(others)
+        return best_first(leading), best_first(others)
 
     def refine(
         self,
