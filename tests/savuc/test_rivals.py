@@ -30,9 +30,18 @@ def test_a_rival_of_what_it_finds_itself_is_none(monkeypatch):
     search, truth = searched(*shuffled_pair(200))
     # Refinement that always ends at the truth: there is no other matching.
     monkeypatch.setattr(PairSearch, "refine", lambda *_: (truth, 1.0))
-    assert rival(search, truth, None, rng()) is None
+    assert rival(search, truth, False, None, rng()) is None
     # To any other matching it is a rival, as good as it is.
-    reached, evidence = rival(search, -truth, None, rng())
+    reached, evidence = rival(search, -truth, False, None, rng())
+    assert reached is truth
+    assert evidence.lower > 0.1
+
+
+def test_what_was_refined_is_not_refined_again(monkeypatch):
+    search, truth = searched(*shuffled_pair(200))
+    monkeypatch.setattr(PairSearch, "refine", lambda *_: pytest.fail("refined"))
+    assert rival(search, truth, True, truth, rng()) is None
+    reached, evidence = rival(search, -truth, True, truth, rng())
     assert reached is truth
     assert evidence.lower > 0.1
 
@@ -49,7 +58,7 @@ def test_what_else_was_found_comes_first_among_the_rivals(monkeypatch):
     search, truth = searched(*shuffled_pair(200))
     started, others = [], [np.full(truth.shape, float(i)) for i in range(2)]
 
-    def spy(search, cross, start, rng):
+    def spy(search, cross, is_refined, start, rng):
         started.append(start)
         return -cross, Evidence(0.0, 0.0)
 
@@ -69,7 +78,7 @@ def test_what_else_was_found_comes_first_among_the_rivals(monkeypatch):
 def test_rivals_that_cannot_be_tested_have_no_evidence():
     X, Y, order = shuffled_pair(100)
     search, truth = searched(X[:, :3], Y, order)
-    _, evidence = rival(search, -truth, None, rng())
+    _, evidence = rival(search, -truth, False, None, rng())
     assert evidence == UNTESTED
     found = fit_against_rivals(search, (truth, 1.0), [], [], rng())
     assert found.trust == 0
@@ -98,7 +107,7 @@ def test_of_few_factors_all_is_tested_if_there_is_evidence_for_what_was_refined(
     monkeypatch.setattr(
         module,
         "compete",
-        lambda search, cross, starts, draws: [
+        lambda search, cross, starts, *_: [
             (start, known[start[0, 0]]) for start in starts if start is not None
         ],
     )
@@ -113,7 +122,7 @@ def test_no_more_rivals_are_tested_once_one_is_as_good(few, monkeypatch):
     alike = [Evidence(0.0, 0.1)] * 5 + [Evidence(1.0, 0.05)] + [Evidence(0.0, 0.1)] * 50
     started = []
 
-    def spy(search, cross, start, rng):
+    def spy(search, cross, is_refined, start, rng):
         started.append(start)
         return -cross, alike[len(started) - 1]
 

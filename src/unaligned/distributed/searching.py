@@ -109,7 +109,7 @@ def tested_among_all(
         if any(agreement(cross, fit.cross) > SAME for fit in fits):
             continue
         others = [rival for rival in found if agreement(cross, rival) <= SAME]
-        fits.append(fit_against_rivals(search, (cross, value), others, [], rng))
+        fits.append(fit_against_rivals(search, (cross, value), [], others, rng))
         if fits[-1].trust >= TRUSTED or len(fits) == N_TESTED:
             break
     return max(fits, key=lambda fit: fit.trust)

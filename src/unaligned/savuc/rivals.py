@@ -80,8 +80,11 @@ def examine(
     starts = [*found, *[None] * n_rivals][:n_rivals]
     draws = spawn(rng, n_rivals)
     examined, at = [(cross, evidence)], 0
-    for end in (len(refined), len(found)) if search.few_factors else ():
-        examined += compete(search, cross, starts[at:end], draws[at:end])
+    stages = (len(refined) or len(found), len(found)) if search.few_factors else ()
+    for end in stages:
+        some = slice(at, end)
+        is_refined = at < len(refined)
+        examined += compete(search, cross, starts[some], draws[some], is_refined)
         at = min(end, n_rivals)
         if max(evidence.lower for _, evidence in examined) <= 0:
             return examined
@@ -119,15 +122,18 @@ def compete(
     cross: Array,
     starts: list[Array | None],
     draws: list[np.random.RandomState],
+    is_refined: bool = False,
 ) -> list[Tested]:
     """Refine and test other matchings, but for those that come to this one."""
-    found = search.cores.map(partial(rival, search, cross), starts, draws)
+    tested = partial(rival, search, cross, is_refined)
+    found = search.cores.map(tested, starts, draws)
     return [each for each in found if each is not None]
 
 
 def rival(
     search: "PairSearch",
     cross: Array,
+    is_refined: bool,
     start: Array | None,
     rng: np.random.RandomState,
 ) -> Tested | None:
@@ -139,8 +145,9 @@ def rival(
     def is_same(reached: Array) -> bool:
         return agreement(reached, cross) > SAME
 
-    start = random_start(search, rng) if start is None else start
-    reached, _ = search.refine(start, rng, is_same)
+    reached = random_start(search, rng) if start is None else start
+    if not is_refined:
+        reached, _ = search.refine(reached, rng, is_same)
     if is_same(reached):
         return None
     evidence, _ = evidence_of(search, reached, rng, with_known=False)
