@@ -39,6 +39,10 @@ def random_plans(size, one, other, seed=0):
     return couplings.sinkhorn(plans, one.masses, other.masses, 50)
 
 
+def masses(pair):
+    return [anchors.masses for anchors in pair]
+
+
 def gromov_wasserstein_cost(plan, one, other):
     """Σ (C_ij − C'_kl)² T_ik T_jl, by four sums."""
     gap = one.distances[:, :, None, None] - other.distances[None, None]
@@ -168,6 +172,37 @@ def test_the_search_finds_a_hidden_permutation():
     assert 1 <= len(plans) <= 2
     # Anchors that lie close together share their mass; most find their own image.
     assert np.mean(plans[0].argmax(axis=0) == order) >= 0.6
+
+
+def test_what_is_kept_of_distances_is_what_lowers_the_cost(pair):
+    one, other = pair
+    plans = couplings.sinkhorn(random_plans(6, one, other), *masses(pair), 3000)
+    costs = [gromov_wasserstein_cost(plan, one, other) for plan in plans]
+    kept = couplings.distances_kept(plans, one, other)
+    # All other terms of the cost depend on the margins alone.
+    np.testing.assert_allclose(costs + 2 * kept, costs[0] + 2 * kept[0], rtol=1e-4)
+
+
+def test_crossing_finds_couplings_that_keep_more_of_the_distances():
+    gains = []
+    for seed in range(5):
+        one, other = (make_anchors(2 * seed + i, size=30) for i in range(2))
+        plans = random_plans(10, one, other, seed)
+        plans = couplings.keep_distances(plans, one, other, 50, QUICK)
+        kept = couplings.distances_kept(plans, one, other)
+        crossed = couplings.cross(plans, one, other, QUICK, np.random.RandomState(0))
+        np.testing.assert_array_equal(crossed[:10], plans)
+        assert len(crossed) == 15
+        np.testing.assert_allclose(crossed.sum(axis=1), [other.masses] * 15, atol=1e-4)
+        best_first = couplings.distances_kept(crossed[10:], one, other)
+        assert (np.diff(best_first) <= 0).all()
+        # As many steps from new starts, for comparison.
+        others = random_plans(30, one, other, seed + 100)
+        others = couplings.keep_distances(others, one, other, 50, QUICK)
+        more = couplings.distances_kept(others, one, other).max()
+        gains.append(best_first[0] - max(kept.max(), more))
+    assert np.mean(gains) > 0
+    assert min(gains) > -1e-3
 
 
 def test_distances_between_many_rows_are_those_of_their_largest_eigenvalues(

@@ -18,6 +18,7 @@ from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.devices import result_of
 from unaligned.known_pairs import check_aligned
 from unaligned.progress import Pace
+from unaligned.savuc import growth
 from unaligned.savuc.groups import Group, alone, join_views
 from unaligned.savuc.growth import (
     SHARE_OF_SEARCH,
@@ -262,6 +263,21 @@ def test_searches_that_are_left_are_counted(n_views):
         state.tried.append((pair[0].views, pair[1].views))
     assert counted == list(range(len(counted), 0, -1))
     assert n_searches_left(state) == 0
+
+
+@pytest.mark.parametrize(("n_views", "expected"), [(2, 4), (3, 2)])
+def test_all_pairs_of_views_share_the_searches(monkeypatch, n_views, expected):
+    given, search_pair = [], growth.search_pair
+
+    def spy(one, other, settings, *rest):
+        given.append(settings.n_searches)
+        return search_pair(one, other, FEW_RIVALS, *rest)
+
+    monkeypatch.setattr(growth, "search_pair", spy)
+    Xs, _ = shuffled_three(60)
+    settings = replace(FEW_RIVALS, n_searches=4)
+    result_of(grow_groups(problem_of(Xs[:n_views], settings=settings), rng()))
+    assert set(given) == {expected}
 
 
 def test_lines_say_the_best_trust_so_far_and_the_time_left(capsys):

@@ -118,7 +118,7 @@ def test_of_two_searches_that_of_larger_excess_is_taken(monkeypatch):
         searched.append(search.views)
         return next(given)
 
-    monkeypatch.setattr(module, "search_once", once)
+    monkeypatch.setattr(module, "search_until_trusted", once)
     assert search_pair(*views, QUICK, rng(), Cores()) is fits[0]
     assert searched[0] == views
     assert searched[1][0] is not views[0]
@@ -169,60 +169,69 @@ def test_known_pairs_help_where_structure_does_not_tell():
     assert exact(fit, views, order, known) > 0.9
 
 
-def test_what_is_being_done_is_reported_as_often_as_it_is_done():
-    X, Y, _ = shuffled_pair(100)
-    told = []
-    settings = replace(FEW_RIVALS, n_searches=3)
-    search(X, shuffled_columns(Y), settings, report=told.append)
-    assert told == [*3 * ["searching"], "testing"]
-    told.clear()
-    # Two searches that come to one matching are enough.
-    X, Y, _ = shuffled_pair(200)
-    certain, _ = search(X, Y, settings, report=told.append)
-    assert certain.trust > 0.95
-    assert told == ["searching", "searching", "testing"]
+@pytest.fixture
+def spied(monkeypatch):
+    """What searches found, and what was tested, one after the other."""
+    found, tested, matchings = [], [], PairSearch.matchings
 
-
-def test_many_rows_are_searched_more_than_once():
-    X, Y, _ = shuffled_pair(200)
-    told = []
-    fit, _ = search(X, Y, replace(FEW_RIVALS, n_dense=150), report=told.append)
-    assert fit.trust > 0.95
-    assert told == ["searching", "searching", "testing"]
-
-
-def test_of_several_searches_the_one_of_largest_score_is_given(monkeypatch):
-    X, Y, _ = shuffled_pair(100)
-    found, matchings = [], PairSearch.matchings
-
-    def spy(self, rng):
+    def spy_on_search(self, rng):
         found.append(matchings(self, rng))
         return found[-1]
 
-    monkeypatch.setattr(PairSearch, "matchings", spy)
-    settings = replace(FEW_RIVALS, n_searches=4)
-    fit, _ = search(X, shuffled_columns(Y), settings)
-    assert len(found) == 4
-    assert fit.score == max(value for ((_, value), *_), _ in found)
+    def spy_on_test(search, fit, refined, others, rng):
+        tested.append(fit_against_rivals(search, fit, refined, others, rng))
+        (leading, *rest), starts = found[-1]
+        assert fit is leading
+        assert refined == [cross for cross, _ in rest]
+        assert others == [cross for cross, _ in starts]
+        return tested[-1]
+
+    monkeypatch.setattr(PairSearch, "matchings", spy_on_search)
+    monkeypatch.setattr(module, "fit_against_rivals", spy_on_test)
+    return found, tested
 
 
-def test_what_other_searches_found_are_rivals(monkeypatch):
+def test_what_is_not_trusted_is_searched_again(spied):
     X, Y, _ = shuffled_pair(100)
-    given = []
+    told = []
+    settings = replace(FEW_RIVALS, n_searches=4)
+    fit, _ = search(X, shuffled_columns(Y), settings, report=told.append)
+    found, tested = spied
+    assert len(found) == told.count("searching") == 4
+    assert len(tested) == told.count("testing") > 1
+    assert fit is max(tested, key=lambda fit: fit.excess)
+    assert fit.trust < 0.5
 
-    def spy(search, fit, refined, others, rng):
-        given.append((fit, refined, others))
-        return fit_against_rivals(search, fit, refined, others, rng)
 
-    monkeypatch.setattr(module, "fit_against_rivals", spy)
-    search(X, shuffled_columns(Y), replace(QUICK, n_searches=3))
-    (((cross, _), leading, rest),) = given
-    # The best of every search comes before what else was refined.
-    for some in (leading[:2], leading[2:], rest):
-        assert len(some) >= 2
-        scores = [score(other, QUICK) for other in some]
-        assert scores == sorted(scores, reverse=True)
-    assert score(leading[0], QUICK) <= score(cross, QUICK)
+def test_a_search_that_is_trusted_is_the_last(spied):
+    X, Y, _ = shuffled_pair(200)
+    told = []
+    fit, _ = search(X, Y, replace(FEW_RIVALS, n_searches=4), report=told.append)
+    assert told == ["searching", "testing"]
+    assert fit.trust > 0.95
+
+
+@pytest.mark.parametrize("few_factors", [False, True])
+def test_a_matching_is_tested_once_unless_the_test_chooses_it(monkeypatch, few_factors):
+    X, Y, _ = shuffled_pair(100)
+    views = search_view(X), search_view(shuffled_columns(Y))
+    pair = PairSearch(*views, replace(FEW_RIVALS, n_searches=3), Cores())
+    pair.few_factors = few_factors
+    once, told = pair.matchings(rng()), []
+    monkeypatch.setattr(pair, "matchings", lambda rng: once)
+    module.search_until_trusted(pair, rng(), told.append)
+    assert told.count("searching") == 3
+    assert told.count("testing") == (3 if few_factors else 1)
+
+
+def test_many_rows_are_searched_more_than_once(spied):
+    X, Y, _ = shuffled_pair(200)
+    settings = replace(FEW_RIVALS, n_dense=150)
+    search(X, shuffled_columns(Y), settings)
+    found, _ = spied
+    assert len(found) == module.N_SEARCHES_OF_MANY
+    fit, _ = search(X, Y, settings)
+    assert fit.trust > 0.95
 
 
 def test_the_best_start_is_refined():

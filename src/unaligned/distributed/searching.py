@@ -29,7 +29,7 @@ Pairs = tuple[Indices, Indices]
 
 MANY = 1.5 * N_THIN  # rows from which a search is on samples, as in memory
 N_BESIDE = 30_000  # rows of the second view that a sample has. Cost
-N_SEARCHES = 8  # pairs of samples that are searched. Cost
+N_SAMPLES = 2  # pairs of samples for every search that the settings allow. Cost
 N_TESTED = 3  # matchings that are tested, at most, until one is trusted. Cost
 
 
@@ -81,7 +81,7 @@ def search_samples(
 ) -> list[Array]:
     """Cross-correlations that searches of samples lead to, largest score first."""
     fits: list[Fit] = []
-    for _ in range(N_SEARCHES * settings.n_searches):
+    for _ in range(N_SAMPLES * settings.n_searches):
         rows = [
             draw_rows(len(view.whitened), size, given_rows(known, side), rng)
             for side, (view, size) in enumerate(((one, N_THIN), (other, N_BESIDE)))

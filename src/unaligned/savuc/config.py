@@ -62,8 +62,9 @@ class Settings:
     """Couplings of centres that the search starts from. Cost."""
     n_candidates: int = 4
     """Couplings of either kind that are carried over to rows. Cost."""
-    n_searches: int = 1
-    """How often the search is repeated with other anchors. Cost."""
+    n_searches: int = 4
+    """Searches that all pairs of views share, each with other anchors; those of a pair
+    end when its matching is trusted. Cost."""
     n_longest: int = 100
     """Longest rows of a view that are paired, where factors are few. Early."""
     keeping_temperature: float = 0.02
@@ -139,9 +140,9 @@ def _is_number(value: Any, kind: type, or_zero: bool = False) -> bool:
 
 NORMAL = Settings()
 EFFORTS = {
-    "quick": replace(NORMAL, n_starts=40),
+    "quick": replace(NORMAL, n_starts=40, n_searches=1),
     "normal": NORMAL,
-    "thorough": replace(NORMAL, n_starts=160, n_searches=4),
+    "thorough": replace(NORMAL, n_starts=160, n_searches=16),
 }
 
 

@@ -7,8 +7,9 @@ is trusted.
 
 from collections.abc import Generator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from math import ceil, comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -249,7 +250,9 @@ def search_step(
     def report(stage: str) -> None:
         problem.tell(one, other, f"{stage}{so_far}", n_left)
 
-    fit = search_pair(*views, settings, rng, cores, known, report)
+    n_pairs = comb(len(search_views), 2)
+    share = replace(settings, n_searches=ceil(settings.n_searches / n_pairs))
+    fit = search_pair(*views, share, rng, cores, known, report)
     found = f"evidence {fit.evidence.mean:.3f} ± {fit.evidence.error:.3f}"
     problem.tell(one, other, f"{found}, trust {fit.trust:.2f}", n_left - 1)
     state.tried.append((one.views, other.views))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unaligned.alignment import TRUSTED
 from unaligned.kernels.devices import Cores, spawn
 from unaligned.savuc.anchors import MOST_SINGLE, Anchors, single_rows
 from unaligned.savuc.assign import match_views, mutual_partners
@@ -66,7 +67,9 @@ def search_pair(
     Where factors are few, and some columns are not predicted by others, it is searched
     for again with less weight on these; the matching of larger excess is taken.
     """
-    fit = search_once(PairSearch(one, other, settings, cores, known), rng, report)
+    fit = search_until_trusted(
+        PairSearch(one, other, settings, cores, known), rng, report
+    )
     if fit.excess == np.inf:
         return fit
     if not (one.weighted or other.weighted):
@@ -75,7 +78,7 @@ def search_pair(
     if not have_few_factors(first, second):
         return fit
     search = PairSearch(first, second, settings, cores, known)
-    again = search_once(search, rng, report)
+    again = search_until_trusted(search, rng, report)
     if again.excess <= fit.excess:
         return fit
     partner = match_views(again.cross, first, second, settings, known).partner
@@ -85,13 +88,14 @@ def search_pair(
     return again._replace(cross=cross, score=score(cross, settings))
 
 
-def search_once(
+def search_until_trusted(
     search: "PairSearch", rng: np.random.RandomState, report: Report
 ) -> PairFit:
-    """Search for a matching, and test it.
+    """Search for a matching and test it, until one is trusted.
 
-    Searches are repeated with other anchors until two come to the same matching. The
-    one of largest score is tested; what else was found are its rivals.
+    Every search has other anchors; what else it found are rivals of its matching. One
+    that was tested before is not tested again, unless factors are few: then the test
+    chooses the matching that leads. The one of largest excess is given.
     """
     settings = search.settings
     if search.all_rows.share == 0:  # all partners are known
@@ -100,22 +104,20 @@ def search_once(
     if min(side.shape[1] for side in search.whitened) < FEWEST_DIRECTIONS:
         # No result could be tested.
         return PairFit(search.all_rows.fixed, -np.inf, UNTESTED, -np.inf, 0.0)
-    best: list[Fit] = []
-    refined: list[Fit] = []
-    rest: list[Fit] = []
-    for _ in range(
-        max(settings.n_searches, N_SEARCHES_OF_MANY if search.many_rows else 1)
-    ):
+    fits: list[PairFit] = []
+    fewest = N_SEARCHES_OF_MANY if search.many_rows else 1
+    for _ in range(max(settings.n_searches, fewest)):
         report("searching")
-        (first, *leading), others = search.matchings(rng)
-        best, refined = best_first([*best, first]), best_first([*refined, *leading])
-        rest = best_first([*rest, *others])
-        if len(best) > 1 and agreement(best[0][0], best[1][0]) > SAME:
+        (found, *refined), others = search.matchings(rng)
+        known = any(agreement(found[0], fit.cross) > SAME for fit in fits)
+        if known and not search.few_factors:
+            continue
+        report("testing")
+        leading, starts = ([cross for cross, _ in some] for some in (refined, others))
+        fits.append(fit_against_rivals(search, found, leading, starts, rng))
+        if fits[-1].trust >= TRUSTED:
             break
-    report("testing")
-    found, *refined = [*best, *refined]
-    crosses = [[cross for cross, _ in fits] for fits in (refined, rest)]
-    return fit_against_rivals(search, found, crosses[0], crosses[1], rng)
+    return max(fits, key=lambda fit: fit.excess)
 
 
 class PairSearch:
