@@ -17,18 +17,19 @@ import json
 import os
 import time
 import warnings
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
+from benchmarks.records import FOLDER
 from unaligned.benchmark.memory import forget_peak, peak_bytes
 from unaligned.datasets import load, load_digits_views, unalign
+from unaligned.json_lines import append_record
 from unaligned.scverse import cluster, transfer_labels
 
-RESULTS = Path(__file__).parent / "results" / "cells.jsonl"
+RESULTS = FOLDER / "cells.jsonl"
 RATIOS = (0.0, 0.02, 0.1, 0.5)
 DATASETS = ("scGEM", "sciCAR-A549")
 UNPAIRED = ("PBMC-RNA-ATAC-unpaired", "scNMT-unpaired")
@@ -183,10 +184,8 @@ def main():
                 key: round(float(value), 3) if isinstance(value, float) else value
                 for key, value in record.items()
             }
-            line = json.dumps(rounded)
-            print(line, flush=True)
-            with RESULTS.open("a") as file:
-                file.write(line + "\n")
+            print(json.dumps(rounded), flush=True)
+            append_record(RESULTS, rounded)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.sizes import Size, make_views
+from benchmarks.data.sizes import Size, make_views
 from unaligned.benchmark import straightforward
 from unaligned.kernels.devices import Cores
 from unaligned.kernels.simplex import project_simplex
@@ -13,7 +13,6 @@ class Simplex:
     """Projection of n rows of m = 10 and m = 100 numbers onto the simplex."""
 
     params = [10, 100]
-    param_names = ["m"]
 
     def setup(self, m):
         rng = np.random.default_rng(0)
@@ -33,7 +32,6 @@ class Pass:
     """One pass over a view of 50,000 rows in float32, m = 10: graphs to moments."""
 
     params = [512, 2048]
-    param_names = ["d"]
 
     def setup(self, d):
         self.X = make_views(Size(50_000, (d,), 10, 10))[0]

@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from benchmarks.data.problems import fused_scores, literal, literal_loop, problem
+from benchmarks.data.sizes import growing, make_views
 from benchmarks.pavuc import fit_quietly
-from benchmarks.problems import fused_scores, literal, literal_loop, problem
-from benchmarks.sizes import growing, make_views
 from unaligned import PAVuC
 from unaligned.kernels import matching, matching_blocks, matching_tree
 from unaligned.kernels.matching import match_greedy
@@ -33,7 +33,6 @@ class Greedy:
     """Graphs of a fit, m = 10, rows as they come."""
 
     params = [10_000, 50_000]
-    param_names = ["n"]
 
     def setup(self, n):
         self.rows, self.columns = graphs_of_a_fit(n)
@@ -57,7 +56,6 @@ class Optimal:
     """What the largest total score takes, and how close the greedy one comes."""
 
     params = [2000]
-    param_names = ["n"]
 
     def setup(self, n):
         self.rows, self.columns = (graph[:n] for graph in graphs_of_a_fit(10_000))

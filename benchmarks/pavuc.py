@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.sizes import SIZES, growing, make_views
+from benchmarks.data.sizes import SIZES, growing, make_views
 from unaligned import PAVuC
 from unaligned.benchmark import straightforward
 from unaligned.benchmark.memory import forget_peak, memory_bytes, peak_bytes
@@ -32,7 +32,6 @@ class Fit:
     """15 iterations on three views of clustered rows, k = 10."""
 
     params = [1000, 5000]
-    param_names = ["n"]
     widths = (64, 128, 32)
     k, mu, alpha, n_iter = 10, 0.1, 1.5, 15
 
@@ -66,31 +65,6 @@ class Fit:
     def track_objective_gap(self, n):
         """Largest relative difference between the two objectives, any iteration."""
         return float(np.max(np.abs(self.model.objective_ / self.trace - 1)))
-
-
-class FullSize:
-    """Whole fits, k-means included, each in a fresh process."""
-
-    params = [list(SIZES), [60]]
-    param_names = ["size", "iterations"]
-
-    def track_seconds(self, size, iterations):
-        return measure_apart(size, iterations)["seconds"]
-
-    def track_peak_over_input(self, size, iterations):
-        return measure_apart(size, iterations)["peak_over_input"]
-
-
-class Growth:
-    """How time and memory of 10 iterations grow with the rows."""
-
-    params = [(10_000, 100_000, 1_000_000)]
-    param_names = ["rows"]
-
-    def track_exponent(self, rows):
-        """Exponent of growth between the smallest and the largest."""
-        found = [measure_apart(n, 10)["cpu_seconds"] for n in (rows[0], rows[-1])]
-        return float(np.log(found[1] / found[0]) / np.log(rows[-1] / rows[0]))
 
 
 def measure(name, iterations, device=None):

@@ -574,9 +574,3 @@ def test_translation_leads_through_a_third_view():
     squares = (estimate - Xs[2]) ** 2
     assert 1 - squares.mean() / Xs[2].var(axis=0).mean() > 0.5
     assert 0.5 < squares.mean() / (error**2).mean() < 1.5
-
-
-def test_the_page_tells_what_was_measured():
-    from benchmarks.bridge_page import PAGE, page
-
-    assert PAGE.read_text() == page(), "run python -m benchmarks.bridge --page"
