@@ -8,12 +8,12 @@ from scipy.stats import ortho_group
 from unaligned.baselines import FMVACC
 from unaligned.baselines.fmvacc import (
     fuse_graphs,
-    match_anchors,
     misfit,
     update_anchors,
     update_graph,
 )
 from unaligned.datasets import unalign
+from unaligned.kernels.anchor_graphs import match_anchors
 from unaligned.kernels.simplex import project_simplex
 
 
