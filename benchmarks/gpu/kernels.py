@@ -147,6 +147,7 @@ class TimedModule:
         self.module, self.shared_bytes, self.events = module, module.shared_bytes, []
 
     def launcher(self, name, *arguments, **shape):
+        """Give what launches a kernel and times it."""
         launch = self.module.launcher(name, *arguments, **shape)
 
         def timed():
