@@ -104,18 +104,20 @@ def categories_of(kind, X, seed, side):
     return drawn
 
 
-def cell_states(rng, n):
-    """Draw states of cells: eight types on a tree, each cell somewhere on a branch."""
-    n_types, n_programmes = 8, 20
+def cell_states(rng, n, n_types=8, uneven=False):
+    """Draw states of cells on branches of a tree of types, and the types."""
+    n_programmes = 20
     parent = [0, *(rng.randint(t) for t in range(1, n_types))]
     centres = np.zeros((n_types, n_programmes))
     for t in range(1, n_types):
         centres[t] = centres[parent[t]] + rng.gamma(3, 0.5) * rng.randn(n_programmes)
-    types = rng.randint(n_types, size=n)
+    if uneven:
+        types = rng.choice(n_types, size=n, p=rng.dirichlet(3 * np.ones(n_types)))
+    else:
+        types = rng.randint(n_types, size=n)
     along = rng.beta(3, 1, size=(n, 1))
     states = along * centres[types] + (1 - along) * centres[np.take(parent, types)]
-    states += 0.6 * rng.randn(*states.shape)
-    return (states - states.mean(axis=0)) / states.std()
+    return states + 0.6 * rng.randn(*states.shape), types
 
 
 def counts(seed):
@@ -126,7 +128,8 @@ def counts(seed):
     of a cell has a log-normal distribution of scale 0.5.
     """
     rng = np.random.RandomState(seed)
-    states = cell_states(rng, 1300)
+    states, _ = cell_states(rng, 1300)
+    states = (states - states.mean(axis=0)) / states.std()
     tables = []
     for d, depth, shape in ((600, 8000, 2), (1500, 4000, None)):
         effects = rng.randn(states.shape[1], d) / np.sqrt(states.shape[1])
