@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
-from sklearn.metrics.pairwise import euclidean_distances
 
 from unaligned.kernels.simplex import project_simplex
 
@@ -149,9 +148,7 @@ def split_graph(
     allowed = np.where(support, affinity.astype(np.float64), -np.inf)
     embedding = embed_bipartite(start.astype(np.float64), n_components)
     for _ in range(max_iter):
-        rows, columns, _ = embedding
-        apart = euclidean_distances(rows, columns, squared=True)
-        target = allowed - pull / 2 * apart
+        target = allowed - pull / 2 * _squared_distances(embedding)
         graph = project_simplex(target)
         mean = graph.copy()
         mean[:, used] += project_simplex(target[:, used].T).T
@@ -186,6 +183,16 @@ def bipartite_components(graph: NDArray[Any]) -> NDArray[np.intp]:
     _, pieces = connected_components(links, directed=False)
     labels: NDArray[np.intp] = np.unique(pieces[:n], return_inverse=True)[1]
     return labels
+
+
+def _squared_distances(embedding: BipartiteEmbedding) -> NDArray[Any]:
+    """Between all rows and all columns."""
+    rows, columns = embedding.rows, embedding.columns
+    squares: NDArray[Any] = rows @ (-2 * columns.T)
+    squares += np.einsum("jr,jr->j", rows, rows)[:, None]
+    squares += np.einsum("hr,hr->h", columns, columns)
+    np.maximum(squares, 0, out=squares)
+    return squares
 
 
 def _inverse_root(degrees: NDArray[Any]) -> NDArray[Any]:
