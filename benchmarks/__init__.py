@@ -1,1 +1,1 @@
-"""Timings as ratios within one run, in asv's form: ``python -m benchmarks``."""
+"""Benchmarks: README.md names their commands; ``python -m benchmarks`` is the first."""

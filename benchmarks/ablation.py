@@ -2,14 +2,13 @@
 
 Parts are left out or replaced, one at a time, and constants halved and doubled; a JSON
 line per case and variant goes to ``benchmarks/results/ablation.jsonl``. What is there
-is not run again; ``--table`` prints the tables. A study of `STUDIES` gives, for a case,
+is not run again. A study of `STUDIES` gives, for a case,
 percentages by variant, and their CPU seconds where each is a run of its own:
 
 - ``fusion``: accuracy of the partition of views whose rows are in their true pairs,
-  from pools that `benchmarks.pools` keeps;
+  from pools that `benchmarks.data.pools` keeps;
 - ``candidates``: the same against other ways to fuse views (`benchmarks.fusions`), and
-  against the best view that labels pick; the candidate that is best on all other
-  datasets is scored on each;
+  against the best view that labels pick;
 - ``search``: rows with the right partner (`benchmarks.search_parts`).
 """
 
@@ -23,9 +22,11 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 from sklearn.metrics import normalized_mutual_info_score
 
-from benchmarks.fusions import ORACLE, compare_fusions
+from benchmarks.data.pools import FUSED, LEFT_OUT, fused_pool
+from benchmarks.fusions import compare_fusions
 from benchmarks.latent_classes import choose_consensus, latent_classes
-from benchmarks.pools import FUSED, LEFT_OUT, fused_pool
+from benchmarks.pages.savuc_clusters import variants_table
+from benchmarks.records import FOLDER
 from benchmarks.search_parts import MATCHED, ablate_search
 from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
@@ -39,7 +40,7 @@ from unaligned.savuc.consensus import (
 )
 from unaligned.savuc.recipes import N_STARTS, RECIPES
 
-RESULTS = Path(__file__).parent / "results" / "ablation.jsonl"
+RESULTS = FOLDER / "ablation.jsonl"
 
 
 def ablate_fusion(case):
@@ -133,105 +134,10 @@ def run(job):
     return record
 
 
-def by_dataset(records, values):
-    """Mean of the values of a dataset's records, for every dataset."""
-    groups = {}
-    for record, value in zip(records, values, strict=True):
-        groups.setdefault(record["case"].split(",")[0], []).append(value)
-    return np.array([np.mean(group) for group in groups.values()])
-
-
-def column(records, name, of="accuracy"):
-    """Percentages or seconds of a variant, in all records."""
-    return np.array([record[of][name] for record in records])
-
-
-def table(records):
-    """Markdown: mean over datasets of every variant, against the method as it is."""
-    variants = [name for name in records[0]["accuracy"] if name != "as it is"]
-    timed = "seconds" in records[0]
-    head = ["variant", "mean", "against", "error", "better / worse by 1", "time"]
-    head = head[: 5 + timed]
-    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
-    base = column(records, "as it is")
-    mean = by_dataset(records, base).mean()
-    lines.append(f"| as it is | {mean:.1f} |{' |' * (len(head) - 2)}")
-    for name in variants:
-        found = column(records, name)
-        mean, gain = (
-            by_dataset(records, found).mean(),
-            by_dataset(records, found - base),
-        )
-        counts = f"{np.sum(gain >= 1)} / {np.sum(gain <= -1)}"
-        error = gain.std(ddof=1) / np.sqrt(len(gain))
-        cells = [name, f"{mean:.1f}", f"{gain.mean():+.1f}", f"{error:.1f}", counts]
-        if timed:
-            times = column(records, name, "seconds").sum()
-            cells.append(f"{times / column(records, 'as it is', 'seconds').sum():.2f}")
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def table_of_candidates(records):
-    """Markdown: every way to fuse views against the best view, and leaving one out."""
-    oracle = column(records, ORACLE)
-    gains = {
-        name: by_dataset(records, column(records, name) - oracle)
-        for name in records[0]["accuracy"]
-        if name != ORACLE
-    }
-    every = np.array([*gains.values()])
-    chosen = [
-        np.delete(every, i, axis=1).mean(axis=1).argmax() for i in range(len(every.T))
-    ]
-    gains["best on the other datasets"] = every[chosen, np.arange(len(chosen))]
-    lines = [f"| candidate ({len(chosen)} datasets) | mean | error | worst |"]
-    lines.append("| --- | --- | --- | --- |")
-    for name, gain in sorted(gains.items(), key=lambda item: -item[1].mean()):
-        error = gain.std(ddof=1) / np.sqrt(len(gain))
-        lines.append(
-            f"| {name} | {gain.mean():+.1f} | {error:.1f} | {gain.min():+.1f} |"
-        )
-    return "\n".join(lines)
-
-
-SHOWN = (
-    "SAVuC",
-    "mean graph, k-means",
-    "mean graph, merging",
-    "network fusion, k-means",
-    "FPMVSCAG",
-    ORACLE,
-)
-
-
-def table_of_cases(records):
-    """Markdown: accuracy of some candidates, for every dataset and choice of views."""
-    cases = {}
-    for record in records:
-        cases.setdefault(record["case"].rsplit(", seed", 1)[0], []).append(record)
-    lines = [
-        f"| data | {' | '.join(SHOWN)} | seeds |",
-        "| --- " * (len(SHOWN) + 2) + "|",
-    ]
-    for name, found in cases.items():
-        cells = [f"{column(found, shown).mean():.1f}" for shown in SHOWN]
-        lines.append(f"| {name} | {' | '.join(cells)} | {len(found)} |")
-    return "\n".join(lines)
-
-
-def tables(study, records):
-    """Markdown: the tables of a study."""
-    if study != "candidates":
-        return table(records)
-    return f"{table_of_candidates(records)}\n\n{table_of_cases(records)}"
-
-
 def main():
-    """Run the cases that have no result yet, and print the tables."""
+    """Run the cases that have no result yet, and print the table of the search."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--studies", nargs="+", default=[*STUDIES], choices=STUDIES)
-    parser.add_argument("--table", action="store_true", help="run nothing")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
@@ -240,13 +146,12 @@ def main():
         jobs = [(study, case) for case in STUDIES[study][1]]
         jobs = [job for job in jobs if (study, job[1].name) not in there]
         with Pool(arguments.jobs) as pool:
-            todo = [] if arguments.table else jobs
-            for record in pool.imap_unordered(run, todo):
+            for record in pool.imap_unordered(run, jobs):
                 append_record(arguments.results, record)
                 print(record["case"], record["CPU seconds"], flush=True)
-        found = [r for r in read_records(arguments.results) if r["study"] == study]
-        if found:
-            print(f"\n### {study}\n\n{tables(study, found)}")
+    found = [r for r in read_records(arguments.results) if r["study"] == "search"]
+    if found:  # the others have a page of the documentation
+        print(variants_table(found))
 
 
 if __name__ == "__main__":

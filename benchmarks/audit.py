@@ -6,29 +6,24 @@ scikit-learn's tables and views of development datasets, 600 rows at most
 (``$UNALIGNED_DATA`` names their folder; without it they are left out). The way to
 estimate was chosen on these; breast cancer, at the end, was not among them.
 
-Writes a JSON line for each to ``benchmarks/results/audit.jsonl``, and the figures of
-docs/audit.md from them; ``--page`` does the latter only.
+Writes a JSON line for each to ``benchmarks/results/audit.jsonl``.
 """
 
 import argparse
 import os
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
-from benchmarks.clusters_page import page as filled_page
+from benchmarks.records import FOLDER
 from unaligned import audit
-from unaligned.alignment import TRUSTED
 from unaligned.datasets import load, load_digits_views
-from unaligned.json_lines import append_record, read_records
+from unaligned.json_lines import append_record
 
-RESULTS = Path(__file__).parent / "results" / "audit.jsonl"
-PAGE = Path(__file__).parents[1] / "docs" / "audit.md"
+RESULTS = FOLDER / "audit.jsonl"
 CANCER = "breast cancer"
-HARDLY_ANYTHING = 0.1
 
 VIEWS = {
     "ORL": ((0, 1), (0, 2)),
@@ -100,67 +95,22 @@ def compare(name, tables, seed):
     }
 
 
-def describe(records, what):
-    """Say how far the estimates are from the shares found, in points."""
-    off = np.array([100 * (r["estimated"] - r["found"]) for r in records])
-    if not len(off):
-        return f"- {what}: none"
-    return (
-        f"- {what}, {len(off)}: off by {np.median(np.abs(off)):.1f} points in the "
-        f"median, {np.mean(np.abs(off)):.1f} in the mean, "
-        f"{np.abs(off).max():.1f} at most"
-    )
-
-
-def page(results=RESULTS):
-    """Compose the page: its text as it is, its figures from the results."""
-    records = [*read_records(results)]
-    cancer = [r for r in records if r["tables"].startswith(CANCER)]
-    others = [r for r in records if not r["tables"].startswith(CANCER)]
-    trusted, refused = (
-        [r for r in others if (r["trust"] >= TRUSTED) == wanted]
-        for wanted in (True, False)
-    )
-    nothing = [r["estimated"] for r in refused if r["found"] < HARDLY_ANYTHING]
-    lines = [
-        describe(trusted, "Trusted searches"),
-        describe(refused, "Searches that are not trusted"),
-        f"- Of these, {len(nothing)} in which less than "
-        f"{100 * HARDLY_ANYTHING:.0f} % can be found: estimated "
-        f"{100 * min(nothing):.0f} to {100 * max(nothing):.0f} %",
-    ]
-    table = [
-        "| tables | seed | found | by search | estimated | trust |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for r in cancer:
-        shares = (f"{100 * r[k]:.1f} %" for k in ("found", "by_search", "estimated"))
-        cells = (r["tables"], str(r["seed"]), *shares, f"{r['trust']:.2f}")
-        table.append(f"| {' | '.join(cells)} |")
-    parts = {"estimates": "\n".join(lines), "cancer": "\n".join(table)}
-    return filled_page(PAGE.name, parts)
-
-
 def main():
-    """Audit tables whose truth is known, and write the page."""
+    """Audit tables whose truth is known."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=4, help="for breast cancer")
-    parser.add_argument("--page", action="store_true", help="only write the page")
-    arguments = parser.parse_args()
-    if not arguments.page:
-        cancer = load_breast_cancer(as_frame=True).data
-        worst, mean = (cancer.filter(like=word) for word in ("worst", "mean"))
-        todo = [(name, tables, 0) for name, tables in cases()]
-        for seed in range(arguments.seeds):
-            todo.append((CANCER, [worst, mean], seed))
-            raw = [worst.values, mean.values]
-            todo.append((f"{CANCER}, no logarithms", raw, seed))
-        RESULTS.unlink(missing_ok=True)
-        for case in todo:
-            record = compare(*case)
-            append_record(RESULTS, record)
-            print(record, flush=True)
-    PAGE.write_text(page(), encoding="utf-8")
+    cancer = load_breast_cancer(as_frame=True).data
+    worst, mean = (cancer.filter(like=word) for word in ("worst", "mean"))
+    todo = [(name, tables, 0) for name, tables in cases()]
+    for seed in range(parser.parse_args().seeds):
+        todo.append((CANCER, [worst, mean], seed))
+        raw = [worst.values, mean.values]
+        todo.append((f"{CANCER}, no logarithms", raw, seed))
+    RESULTS.unlink(missing_ok=True)
+    for case in todo:
+        record = compare(*case)
+        append_record(RESULTS, record)
+        print(record, flush=True)
 
 
 if __name__ == "__main__":

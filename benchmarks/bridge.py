@@ -1,14 +1,13 @@
 """Some pairs known: joint clusters, wrong pairs and time of the bridge.
 
 ``python -m benchmarks.bridge`` adds a JSON line per case to
-``benchmarks/results/bridge.jsonl``, unless it is there, and writes the tables of
-``docs/bridge.md`` from all of them; ``--page`` only writes. ``$UNALIGNED_DATA`` names
-the folder with the files. The page has Figure 4, too, from ``unaligned bench figure4``
-with ``--output benchmarks/results/figure4``.
+``benchmarks/results/bridge.jsonl``, unless it is there. ``$UNALIGNED_DATA`` names the
+folder with the files. ``python -m benchmarks.pages bridge`` writes the tables of
+``docs/bridge.md``. That page has Figure 4, too, from ``unaligned bench figure4`` with
+``--output benchmarks/results/figure4``.
 """
 
 import argparse
-import json
 import os
 import time
 
@@ -17,22 +16,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.bridge_page import (
-    BARS,
-    IMAGES,
-    LADDER,
-    OTHERS,
-    PAGE,
-    RESULTS,
-    SHARES,
-    SMALL,
-    WRONG,
-    page,
-    pictures,
-)
+from benchmarks.pages.bridge import BARS, LADDER, OTHERS, RESULTS, SHARES, SMALL, WRONG
+from benchmarks.records import run_missing
 from unaligned.benchmark.plain_bridge import plain_rows
-from unaligned.datasets import load, load_digits_views, unalign
-from unaligned.json_lines import append_record, read_records
+from unaligned.datasets import load, unalign
 from unaligned.known_pairs import KnownPairs
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.kmeans import kmeans
@@ -49,8 +36,8 @@ N_ROWS = 3000  # of a dataset, at most: cost
 
 def views_of(name):
     """Load views and classes of a dataset."""
-    data = load_digits_views() if name == "digits" else load(name.split(" ")[0])
-    chosen = name.partition(" ")[2]
+    dataset, _, chosen = name.partition(" ")
+    data = load(dataset)
     Xs = [data.Xs[int(i)] for i in chosen.split(",")] if chosen else data.Xs
     return check_views(Xs, accept_sparse=True).arrays, np.asarray(data.y)
 
@@ -147,27 +134,19 @@ def run_time(name, share, wrong, seed):
     return {"fit": round(fitted - start, 2), "all": round(end - start, 2)}
 
 
-RUN = {
-    "joint": run_joint,
-    "wrong": run_wrong,
-    "time": run_time,
-}
+RUN = {"joint": run_joint, "wrong": run_wrong, "time": run_time}
+
+
+def run(case):
+    """Run a case of any kind."""
+    kind, *what = case
+    return RUN[kind](*what)
 
 
 def main():
-    """Run what is missing, then write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--page", action="store_true", help="only write the page")
-    arguments = parser.parse_args()
-    there = {json.dumps(r["case"]) for r in read_records(RESULTS)}
-    for case in cases() if not arguments.page else ():
-        if json.dumps(case) not in there:
-            result = {"case": case} | RUN[case[0]](*case[1:])
-            append_record(RESULTS, result)
-            print(json.dumps(result), flush=True)
-    for picture in pictures():
-        (IMAGES / f"{picture.name}.svg").write_text(picture.file)
-    PAGE.write_text(page())
+    """Run what is missing."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    run_missing(RESULTS, cases(), run)
 
 
 if __name__ == "__main__":

@@ -17,18 +17,20 @@ import json
 import os
 import time
 import warnings
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
+from benchmarks.first_hour import cell_states
+from benchmarks.records import FOLDER
 from unaligned.benchmark.memory import forget_peak, peak_bytes
 from unaligned.datasets import load, load_digits_views, unalign
+from unaligned.json_lines import append_record
 from unaligned.scverse import cluster, transfer_labels
 
-RESULTS = Path(__file__).parent / "results" / "cells.jsonl"
+RESULTS = FOLDER / "cells.jsonl"
 RATIOS = (0.0, 0.02, 0.1, 0.5)
 DATASETS = ("scGEM", "sciCAR-A549")
 UNPAIRED = ("PBMC-RNA-ATAC-unpaired", "scNMT-unpaired")
@@ -128,21 +130,13 @@ def unseen(*_):
         }
 
 
-def simulated(n=20_000, width=50, n_types=12, n_programmes=20):
+def simulated(n=20_000, width=50):
     """Cells on a tree of types, measured in two modalities."""
     rng = np.random.RandomState(0)
-    parent = np.array([0, *(rng.randint(t) for t in range(1, n_types))])
-    centres = np.zeros((n_types, n_programmes))
-    for t in range(1, n_types):
-        step = rng.gamma(3, 0.5) * rng.normal(size=n_programmes)
-        centres[t] = centres[parent[t]] + step
-    types = rng.choice(n_types, size=n, p=rng.dirichlet(3 * np.ones(n_types)))
-    along = rng.beta(3, 1, size=(n, 1))
-    state = along * centres[types] + (1 - along) * centres[parent[types]]
-    state += 0.6 * rng.normal(size=state.shape)
+    states, types = cell_states(rng, n, n_types=12, uneven=True)
     Xs = []
     for _ in range(2):
-        X = state @ rng.normal(size=(n_programmes, width))
+        X = states @ rng.normal(size=(states.shape[1], width))
         X = X / X.std() + 0.5 * rng.normal(size=(n, width))
         Xs.append(X.astype(np.float32))
     return Xs, types
@@ -183,10 +177,8 @@ def main():
                 key: round(float(value), 3) if isinstance(value, float) else value
                 for key, value in record.items()
             }
-            line = json.dumps(rounded)
-            print(line, flush=True)
-            with RESULTS.open("a") as file:
-                file.write(line + "\n")
+            print(json.dumps(rounded), flush=True)
+            append_record(RESULTS, rounded)
 
 
 if __name__ == "__main__":

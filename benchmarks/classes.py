@@ -4,7 +4,7 @@
 distances between centres agree, and names the clusters of the one by those of the other
 through the coupling, ten times on random halves of the rows. It adds a JSON line per
 pair of views to ``benchmarks/results/classes.jsonl``, unless it is there; pairs are
-those of ``benchmarks.trust``. ``benchmarks.savuc_page`` writes the table.
+those of ``benchmarks.trust``. ``benchmarks.pages.study`` makes the table.
 
 A gate must tell right names from wrong ones without labels. Two candidates are kept:
 
@@ -16,7 +16,6 @@ A gate must tell right names from wrong ones without labels. Two candidates are 
 import argparse
 import time
 from functools import partial
-from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +23,9 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.trust import cases, identity, make
-from unaligned.json_lines import append_record, read_records
+from benchmarks.pages.markdown import head, row
+from benchmarks.records import FOLDER, run_missing
+from benchmarks.trust import cases, make
 from unaligned.savuc.anchors import Anchors, averages, row_distances
 from unaligned.savuc.config import Settings
 from unaligned.savuc.consensus import cluster_view
@@ -33,7 +33,7 @@ from unaligned.savuc.couplings import N_KEEPING, keep_distances, sinkhorn
 from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.trust import N_ERRORS, SAME
 
-RESULTS = Path(__file__).parent / "results" / "classes.jsonl"
+RESULTS = FOLDER / "classes.jsonl"
 SETTINGS = Settings(n_starts=40)
 N_HALVES = 10
 N_CENTRES = 30  # twice as many as clusters, where that is more
@@ -138,7 +138,7 @@ def run(case):
         for _ in range(N_HALVES)
     ]
     names, gap, agreement = name_clusters(found)
-    record = {"case": list(case), "gap": gap, "agreement": agreement}
+    record = {"gap": gap, "agreement": agreement}
     if related:
         _, codes = np.unique(np.concatenate([y[a], y[b]]), return_inverse=True)
         classes = codes[: len(a)], codes[len(a) :]
@@ -159,17 +159,16 @@ def table(records):
     unknown = ("true", "disjoint")
     records = [r for r in records if "rate" in r or r["case"][0] not in unknown]
     right = np.array([is_right(record) for record in records])
-    lines = [
-        "| gate | AUROC | right names above all wrong ones | wrong names on top |",
-        "| --- | --- | --- | --- |",
-    ]
+    lines = head(
+        "gate", "AUROC", "right names above all wrong ones", "wrong names on top"
+    )
     for gate in ("gap", "agreement"):
         values = np.array([record[gate] for record in records])
         first = np.argsort(-np.where(right, -np.inf, values))[:3]
         named = "; ".join(describe(records[at]) for at in first)
         above = int(np.sum(values[right] > values[~right].max()))
         auroc = roc_auc_score(right, values)
-        lines.append(f"| {gate} | {auroc:.2f} | {above} of {right.sum()} | {named} |")
+        lines.append(row(gate, f"{auroc:.2f}", f"{above} of {right.sum()}", named))
     n_real = sum("rate" in record for record in records)
     lines += [
         "",
@@ -199,11 +198,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    done = {identity(record["case"]) for record in read_records(arguments.results)}
-    todo = [case for case in cases() if wanted(case) and identity(case) not in done]
-    with Pool(arguments.jobs) as pool:
-        for record in pool.imap_unordered(run, todo):
-            append_record(arguments.results, record)
+    run_missing(arguments.results, [*filter(wanted, cases())], run, arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,20 @@
 """The choice of a view and of its partition: ``python -m benchmarks.clusters``.
 
 Every view of every labelled dataset is clustered by all recipes on both scales (kept in
-a folder, see `benchmarks.pools`). A rule picks a partition in every view, or makes one
-of all (their consensus), and then picks a view. A JSON line per dataset goes to
-``benchmarks/results/clusters.jsonl``: accuracy by
-rule, the mean over all views and partitions ("random choice"), and the best over views,
-scales, k-means and spectral clustering by labels ("oracle"). What is there is not run
-again. ``--table`` prints the table of the documentation. Rules are compared by leaving
-datasets out one at a time: the rule that is best on the others is scored on the one.
+a folder, see `benchmarks.data.pools`). A rule picks a partition in every view, or makes
+one of all (their consensus), and then picks a view. A JSON line per dataset goes to
+``benchmarks/results/clusters.jsonl``: accuracy by rule, the mean over all views and
+partitions ("random choice"), and the best over views, scales, k-means and spectral
+clustering by labels ("oracle"). What is there is not run again.
 """
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.metrics import pairwise_distances, silhouette_score
 
-from benchmarks.pools import (
+from benchmarks.data.pools import (
     DATASETS,
     SCALES,
     Case,
@@ -26,8 +23,8 @@ from benchmarks.pools import (
     load_views,
     view_pools,
 )
+from benchmarks.records import FOLDER, run_missing
 from benchmarks.savuc import oracle_single
-from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy
 from unaligned.partitions.features import view_features
 from unaligned.partitions.scores import (
@@ -39,8 +36,7 @@ from unaligned.partitions.scores import (
 from unaligned.savuc.consensus import consensus
 from unaligned.savuc.recipes import view_spaces
 
-RESULTS = Path(__file__).parent / "results" / "clusters.jsonl"
-EARLIER = "before: sum of three scores"  # measured once, by the rule that was replaced
+RESULTS = FOLDER / "clusters.jsonl"
 N_FEW = 500  # rows for scores that compare all rows
 
 
@@ -56,10 +52,9 @@ def picked_by(scores, name):
     return -1 if name == CONSENSUS else int(np.argmax(scores[name][:-1]))
 
 
-def score_partitions(X, pool):
+def score_partitions(X, pool, partitions):
     """Label-free scores of every candidate of one view: name to array."""
-    (features,), k = pool.features, pool.n_clusters
-    partitions, rng = candidates(pool), np.random.RandomState(0)
+    (features,), k, rng = pool.features, pool.n_clusters, np.random.RandomState(0)
     n = len(pool.classes)
     half, few = draw_halves(n, rng), rng.permutation(n)[:N_FEW]
     return {
@@ -148,8 +143,9 @@ def run(dataset):
     """Accuracy of every rule on one dataset, with its floors."""
     Xs, ys = load_views(Case(dataset))
     pools = view_pools(dataset)
-    scores = [score_partitions(X, pool) for X, pool in zip(Xs, pools, strict=True)]
-    accuracy = [accuracies(pool) for pool in pools]
+    partitions = [candidates(pool) for pool in pools]
+    scores = list(map(score_partitions, Xs, pools, partitions))
+    accuracy = list(map(accuracies, pools, partitions))
     found = {}
     for rule, (pick, quality) in RULES.items():
         picked = [picked_by(of_view, pick) for of_view in scores]
@@ -161,19 +157,16 @@ def run(dataset):
     oracle = oracle_single(Xs, ys, pools[0].n_clusters)
     found["oracle"] = max(oracle)
     rounded = {name: round(float(value), 1) for name, value in found.items()}
-    return rounded | {"all views": score_all_views(pools, scores, oracle)}
+    return rounded | {"all views": score_all_views(accuracy, scores, oracle)}
 
 
-def accuracies(pool):
-    """Percentages of rows in the right cluster, for every candidate."""
-    return np.array(
-        [100 * clustering_accuracy(pool.classes, labels) for labels in candidates(pool)]
-    )
+def accuracies(pool, partitions):
+    """Percentages of rows in the right cluster, for every partition of a view."""
+    return each(partitions, lambda p: 100 * clustering_accuracy(pool.classes, p))
 
 
-def score_all_views(pools, scores, oracle):
+def score_all_views(accuracy, scores, oracle):
     """Mean over views of the accuracy of what each score picks, less the oracle's."""
-    accuracy = [accuracies(pool) for pool in pools]
     found = {}
     for pick in PICKS:
         picked = [picked_by(of_view, pick) for of_view in scores]
@@ -182,60 +175,11 @@ def score_all_views(pools, scores, oracle):
     return found
 
 
-def leave_one_out(differences):
-    """Score on each dataset the rule that is best on the others: mean, and worst."""
-    table = np.array([differences[rule] for rule in RULES])
-    found = [
-        table[np.delete(table, i, axis=1).mean(axis=1).argmax(), i]
-        for i in range(table.shape[1])
-    ]
-    return np.array(found)
-
-
-def table(records):
-    """Markdown: every rule against the oracle, in points of accuracy."""
-    names = [*RULES, EARLIER, "random view", "random choice"]
-    differences = {
-        name: np.array([r[name] - r["oracle"] for r in records if name in r])
-        for name in names
-    }
-    lines = [f"| rule ({len(records)} datasets) | mean | standard error | worst |"]
-    lines.append("| --- | --- | --- | --- |")
-    differences["best rule on the other datasets"] = leave_one_out(differences)
-    for name, found in differences.items():
-        if len(found) == 0:
-            continue
-        error = found.std(ddof=1) / np.sqrt(len(found))
-        lines.append(
-            f"| {name} | {found.mean():+.1f} | {error:.1f} | {found.min():+.1f} |"
-        )
-    return "\n".join(lines)
-
-
-def table_of_picks(records):
-    """Markdown: what scores pick in all views, against the oracle of each view."""
-    lines = ["| score | mean | standard error |", "| --- | --- | --- |"]
-    for pick in PICKS:
-        found = np.array([record["all views"][pick] for record in records])
-        error = found.std(ddof=1) / np.sqrt(len(found))
-        lines.append(f"| {pick} | {found.mean():+.1f} | {error:.1f} |")
-    return "\n".join(lines)
-
-
 def main():
-    """Run the datasets that have no result yet, and print the table."""
+    """Run the datasets that have no result yet."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", nargs="+", default=DATASETS, choices=DATASETS)
-    parser.add_argument("--table", action="store_true", help="run nothing")
-    arguments = parser.parse_args()
-    there = {record["dataset"] for record in read_records(RESULTS)}
-    for name in [] if arguments.table else arguments.datasets:
-        if name not in there:
-            record = {"dataset": name} | run(name)
-            append_record(RESULTS, record)
-            print(record, flush=True)
-    records = [*read_records(RESULTS)]
-    print(table(records), table_of_picks(records), sep="\n\n")
+    run_missing(RESULTS, parser.parse_args().datasets, run, key="dataset")
 
 
 if __name__ == "__main__":

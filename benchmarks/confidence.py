@@ -13,17 +13,16 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import trust
-from benchmarks.trust_page import distinct, finds_objects, is_trusted, kind_of
+from benchmarks.pages.markdown import head, row
+from benchmarks.pages.trust import distinct, finds_objects, is_trusted, kind_of
+from benchmarks.records import FOLDER, run_missing
 from unaligned.alignment import TRUSTED
-from unaligned.json_lines import append_record, read_records
+from unaligned.json_lines import read_records
 from unaligned.kernels.devices import Cores
 from unaligned.savuc.assign import match_views
 from unaligned.savuc.config import settings_of
-from unaligned.savuc.geometry import read_geometry
-from unaligned.savuc.search import search_pair
-from unaligned.savuc.starts import prepare_view
 
-RESULTS = Path(__file__).parent / "results" / "confidence.jsonl"
+RESULTS = FOLDER / "confidence.jsonl"
 N_BINS = 10
 SIDES = {
     "development": "development sets",
@@ -48,18 +47,13 @@ def run(case, effort="quick"):
     """Search one pair of views, and count right matches by their confidence."""
     X, Y, a, b, _ = trust.make(case)
     settings, cores = settings_of(effort), Cores(1)
-    rng = np.random.RandomState(case[4])
     with cores.busy():
-        views = [
-            prepare_view(read_geometry(view, settings.n_directions, rng), settings, rng)
-            for view in (X, Y)
-        ]
-        fit = search_pair(*views, settings, rng, cores)
+        views, fit = trust.search(X, Y, settings, case[4], cores)
         found = match_views(fit.cross, *views, settings)
     matched = np.flatnonzero(found.partner >= 0)
     right = a[matched] == b[found.partner[matched]]
     trusted = fit.trust >= TRUSTED
-    return {"case": case, "trusted": trusted} | binned(found.confidence[matched], right)
+    return {"trusted": trusted} | binned(found.confidence[matched], right)
 
 
 def binned(confidence, right):
@@ -85,9 +79,14 @@ def reliability_table(records):
             counts = np.array([record[k] for k in ("matches", "confidence", "right")])
             sums.setdefault(record["case"][1], []).append(counts)
     sides = [side for side in SIDES if side in sums]
-    head = [f"{SIDES[side]}: matches | mean confidence | right" for side in sides]
-    lines = [f"| confidence | {' | '.join(head)} |"]
-    lines.append("| --- |" + " --- | --- | --- |" * len(sides))
+    lines = head(
+        "confidence",
+        *(
+            column
+            for side in sides
+            for column in (f"{SIDES[side]}: matches", "mean confidence", "right")
+        ),
+    )
     totals = {side: np.sum(sums[side], axis=0) for side in sides}
     for at in range(N_BINS) if sides else ():
         cells = []
@@ -96,7 +95,7 @@ def reliability_table(records):
             shares = [f"{confidence / n:.2f}", f"{right / n:.2f}"] if n else ["", ""]
             cells += [f"{n:,.0f}", *shares]
         low, high = at / N_BINS, (at + 1) / N_BINS
-        lines.append(f"| {low:.1f} to {high:.1f} | {' | '.join(cells)} |")
+        lines.append(row(f"{low:.1f} to {high:.1f}", *cells))
     more = [""]
     for side in sides:
         n, confidence, right = totals[side].sum(axis=1)
@@ -114,10 +113,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    done = [record["case"] for record in read_records(arguments.results)]
-    for case in cases():
-        if case not in done:
-            append_record(arguments.results, run(case))
+    run_missing(arguments.results, cases(), run)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ compares small fits on CPU and GPU; it needs no file and only prints.
 import argparse
 import json
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +26,10 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import f1_score
 from sklearn.metrics.cluster import contingency_matrix
 
+from benchmarks.records import FOLDER
 from unaligned.baselines import PVC, MvCLN
 from unaligned.datasets import load, unalign
+from unaligned.json_lines import read_records
 from unaligned.metrics import (
     category_alignment_chance,
     category_alignment_rate,
@@ -37,7 +38,7 @@ from unaligned.metrics import (
 )
 from unaligned.selection import LabelFreeSearch
 
-RESULTS = Path(__file__).parent / "results" / "deep.jsonl"
+RESULTS = FOLDER / "deep.jsonl"
 METHODS = {"PVC": PVC, "MvCLN": MvCLN}
 
 
@@ -194,9 +195,9 @@ def identity(case):
 
 def read_results():
     """Results so far, by case."""
-    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
-    results = map(json.loads, lines)
-    return {identity(Case(*(r[field] for field in Case._fields))): r for r in results}
+    return {
+        identity([r[field] for field in Case._fields]): r for r in read_records(RESULTS)
+    }
 
 
 def run_missing(cases, n_runs, again, device):
@@ -231,7 +232,6 @@ def main():
         return
     methods = arguments.methods.split(",")
     chosen = [case for name in arguments.cases.split(",") for case in CASES[name]]
-    RESULTS.parent.mkdir(exist_ok=True)
     run_missing(
         [case for case in chosen if case.method in methods],
         arguments.runs,

@@ -18,13 +18,13 @@ that the search found or random starts lead to (agreement below one half), as
 
 Every case adds a JSON line to ``benchmarks/results/disjoint.jsonl``, unless it is
 there: disjoint halves of datasets, scored on unseen pairs, with the map that the search
-found, and with one that true pairs lead to (``oracle``); two draws of one kind of data
-(`benchmarks.unrelated`), whose rows have nothing to do with each other; and views of
-CCV. ``--summary`` prints what was found. ``$UNALIGNED_DATA`` names the folder of files.
+found, and with one that true pairs lead to (``oracle``); two draws of one kind of data,
+whose rows have nothing to do with each other (`benchmarks.data.unrelated`); and views
+of CCV. ``--summary`` prints what was found. ``$UNALIGNED_DATA`` names the folder of
+files.
 """
 
 import argparse
-import json
 import time
 from itertools import combinations
 from pathlib import Path
@@ -32,11 +32,12 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.split import side_of
-from benchmarks.unrelated import KINDS, unrelated_views
+from benchmarks.data.split import side_of
+from benchmarks.data.unrelated import KINDS, unrelated_views
+from benchmarks.records import FOLDER, run_missing
 from unaligned.benchmark.places import scores_of_places, split_halves
-from unaligned.datasets import load, load_digits_views
-from unaligned.json_lines import append_record, read_records
+from unaligned.datasets import load
+from unaligned.json_lines import read_records
 from unaligned.kernels.devices import Cores
 from unaligned.kernels.neighbors import top_products
 from unaligned.kernels.scaling import unit_rows
@@ -53,7 +54,7 @@ from unaligned.savuc.trust import (
     excess_over,
 )
 
-RESULTS = Path(__file__).parent / "results" / "disjoint.jsonl"
+RESULTS = FOLDER / "disjoint.jsonl"
 MOST_ROWS = 2500  # of a dataset, of which two fifths go to each view
 N_RIVALS = 3
 N_RANDOM = 10  # random starts at most, where the search found too few rivals
@@ -99,7 +100,7 @@ def views_of(case):
         name, d, e = what
         return list(unrelated_views(name, ((n, d), (n, e)), seed)), None
     name, i, j = what
-    data = load_digits_views() if name == "digits" else load(name)
+    data = load(name)
     rows = np.random.RandomState(seed).permutation(data.Xs[i].shape[0])[:n]
     halves, unseen = split_halves([data.Xs[v][rows] for v in (i, j)], seed)
     return halves.Xs, unseen
@@ -107,7 +108,7 @@ def views_of(case):
 
 def run(case):
     """Search a map, and test it without partners."""
-    kind, what, n, seed = case
+    kind, *_, seed = case
     Xs, unseen = views_of(case)
     rng, cores = np.random.RandomState(seed), Cores(1)
     begun = time.process_time()
@@ -134,7 +135,6 @@ def run(case):
             if len(rivals) == N_RIVALS:
                 break
     record = {
-        "case": [kind, what, n, seed],
         "transfer": list(transfer),
         "slope": list(slope),
         "excess": excess_over(transfer, rivals),
@@ -259,14 +259,10 @@ def main():
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--summary", action="store_true")
     arguments = parser.parse_args()
-    records = list(read_records(arguments.results))
     if arguments.summary:
-        print(*summary(records), sep="\n")
+        print(*summary([*read_records(arguments.results)]), sep="\n")
         return
-    done = {json.dumps(record["case"]) for record in records}
-    for case in cases():
-        if json.dumps(list(case)) not in done:
-            append_record(arguments.results, run(case))
+    run_missing(arguments.results, cases(), run)
 
 
 if __name__ == "__main__":

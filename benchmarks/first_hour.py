@@ -33,10 +33,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 
-from benchmarks.unrelated import related_views
-from unaligned.json_lines import append_record, read_records
+from benchmarks.data.unrelated import related_views
+from benchmarks.records import FOLDER, run_missing
 
-RESULTS = Path(__file__).parent / "results" / "first_hour.jsonl"
+RESULTS = FOLDER / "first_hour.jsonl"
 TABLES = {
     "breast cancer": load_breast_cancer,
     "wine": load_wine,
@@ -61,20 +61,13 @@ LEAST_EXACT = 0.05  # share of right matches below which an accepted pair is wro
 
 
 def cases():
-    """List trials as (kind, what, seed)."""
-    customers = [
-        (kind, "", seed) for kind in CUSTOMERS[:2] for seed in range(N_CUSTOMERS)
-    ]
-    customers += [
-        (kind, "", seed) for kind in CUSTOMERS[2:] for seed in range(N_WITH_MORE)
-    ]
-    others = [
-        (kind, "", seed)
-        for kind in ("counts", "embeddings")
-        for seed in range(N_OTHERS)
-    ]
-    splits = [("split", name, seed) for name in TABLES for seed in range(N_SPLITS)]
-    return [*customers, *others, *splits]
+    """List trials as [kind, what, seed]."""
+    n_seeds = dict.fromkeys(CUSTOMERS[:2], N_CUSTOMERS)
+    n_seeds |= dict.fromkeys(CUSTOMERS[2:], N_WITH_MORE)
+    n_seeds |= dict.fromkeys(("counts", "embeddings"), N_OTHERS)
+    drawn = [[kind, "", seed] for kind, n in n_seeds.items() for seed in range(n)]
+    splits = [["split", name, seed] for name in TABLES for seed in range(N_SPLITS)]
+    return drawn + splits
 
 
 def customers(seed, missing=0.0):
@@ -111,18 +104,20 @@ def categories_of(kind, X, seed, side):
     return drawn
 
 
-def cell_states(rng, n):
-    """Draw states of cells: eight types on a tree, each cell somewhere on a branch."""
-    n_types, n_programmes = 8, 20
+def cell_states(rng, n, n_types=8, uneven=False):
+    """Draw states of cells on branches of a tree of types, and the types."""
+    n_programmes = 20
     parent = [0, *(rng.randint(t) for t in range(1, n_types))]
     centres = np.zeros((n_types, n_programmes))
     for t in range(1, n_types):
         centres[t] = centres[parent[t]] + rng.gamma(3, 0.5) * rng.randn(n_programmes)
-    types = rng.randint(n_types, size=n)
+    if uneven:
+        types = rng.choice(n_types, size=n, p=rng.dirichlet(3 * np.ones(n_types)))
+    else:
+        types = rng.randint(n_types, size=n)
     along = rng.beta(3, 1, size=(n, 1))
     states = along * centres[types] + (1 - along) * centres[np.take(parent, types)]
-    states += 0.6 * rng.randn(*states.shape)
-    return (states - states.mean(axis=0)) / states.std()
+    return states + 0.6 * rng.randn(*states.shape), types
 
 
 def counts(seed):
@@ -133,7 +128,8 @@ def counts(seed):
     of a cell has a log-normal distribution of scale 0.5.
     """
     rng = np.random.RandomState(seed)
-    states = cell_states(rng, 1300)
+    states, _ = cell_states(rng, 1300)
+    states = (states - states.mean(axis=0)) / states.std()
     tables = []
     for d, depth, shape in ((600, 8000, 2), (1500, 4000, None)):
         effects = rng.randn(states.shape[1], d) / np.sqrt(states.shape[1])
@@ -166,15 +162,20 @@ def embeddings(seed):
     return tables[0], tables[1][rows], rows
 
 
-def split(name, seed):
-    """Deal the columns of a table out to two files, in two orders of the rows."""
-    rng = np.random.RandomState(seed)
-    X = TABLES[name]().data
+def deal_out(X, rng):
+    """Deal the columns of a table that vary out to two."""
     X = X[:, X.std(axis=0) > 0]
     columns = rng.permutation(X.shape[1])
     half = (len(columns) + 1) // 2
-    rows = rng.permutation(len(X))
-    return X[:, columns[:half]], X[rows][:, columns[half:]], rows
+    return X[:, columns[:half]], X[:, columns[half:]]
+
+
+def split(name, seed):
+    """Deal the columns of a table out to two files, in two orders of the rows."""
+    rng = np.random.RandomState(seed)
+    one, other = deal_out(TABLES[name]().data, rng)
+    rows = rng.permutation(len(one))
+    return one, other[rows], rows
 
 
 def make(case):
@@ -235,7 +236,6 @@ def run(case):
     right = [is_right(match, truth) for match in matches]
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {
-        "case": list(case),
         "rows": [len(one), len(other)],
         "columns": [one.shape[1], other.shape[1]],
         "verdict": beside["verdict"],
@@ -259,7 +259,7 @@ def is_right(match, truth):
 
 
 def main():
-    """Run the trials that were not run yet, or write the page."""
+    """Run the trials that were not run yet."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--kinds", help="only these kinds, separated by commas")
@@ -271,16 +271,7 @@ def main():
         todo = [case for case in todo if case[0] in arguments.kinds.split(",")]
     if arguments.seeds is not None:
         todo = [case for case in todo if case[2] < arguments.seeds]
-    done = {
-        tuple(record["case"])
-        for record in read_records(arguments.results)
-        if not arguments.again
-    }
-    for case in todo:
-        if case not in done:
-            record = run(case)
-            append_record(arguments.results, record)
-            print(json.dumps(record), flush=True)
+    run_missing(arguments.results, todo, run, again=arguments.again)
 
 
 if __name__ == "__main__":

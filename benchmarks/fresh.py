@@ -2,9 +2,10 @@
 
 ``python -m benchmarks.fresh`` does it.
 
-Tables of `benchmarks.fresh_tables`, through `unaligned.prepare` and `unaligned.align`
-with default options. Adds a JSON line per case to ``benchmarks/results/fresh.jsonl``,
-unless it is there; a table whose package is not installed is skipped, and said so.
+Tables of `benchmarks.data.fresh_tables`, through `unaligned.prepare` and
+`unaligned.align` with default options. Adds a JSON line per case to
+``benchmarks/results/fresh.jsonl``, unless it is there; a table whose package is not
+installed is skipped, and said so.
 
 - ``split``: columns of one table dealt out at random to two files, rows shuffled;
 - ``groups``: natural groups of columns, such as the bands of a spectrum;
@@ -19,21 +20,21 @@ tells whether the search failed, or the test refused, or there is nothing to fin
 """
 
 import argparse
-import json
 import os
 import time
+from importlib.util import find_spec
 from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.fresh_page import RESULTS, describe
-from benchmarks.fresh_tables import TABLES, NotInstalled, load_table
+from benchmarks.data.fresh_tables import TABLES, load_table
+from benchmarks.pages.fresh import RESULTS
+from benchmarks.records import run_missing
 from benchmarks.trust import NOWHERE
 from unaligned import align, prepare
 from unaligned.datasets import DataFileError
-from unaligned.json_lines import append_record, read_records
 from unaligned.kernels.devices import Cores
 from unaligned.savuc import growth
 from unaligned.savuc.assign import match_views
@@ -139,7 +140,6 @@ def run(case):
     trusted = len(pairs) > 0
     n_common = len(np.intersect1d(a, b))
     record = {
-        "case": case,
         "rows": [len(a), len(b)],
         "columns": [view.shape[1] for view in views],
         "trusted": trusted,
@@ -160,6 +160,20 @@ def run(case):
     if (y := load_table(case[1][0]).y) is not None and case[0] in ("disjoint", "parts"):
         record["same class"] = float(np.mean(y[a[pairs[:, 0]]] == y[b[pairs[:, 1]]]))
     return record
+
+
+def installed(cases):
+    """Leave out the cases of packages that are not installed, and say so."""
+    packages = {table.package for table in TABLES.values()}
+    missing = {package for package in packages if find_spec(package) is None}
+    if missing:
+        print(f"not installed: {', '.join(sorted(missing))}")
+
+    def is_there(case):
+        names = case[1] if case[0] == "cross" else case[1][:1]
+        return missing.isdisjoint(TABLES[name].package for name in names)
+
+    return [*filter(is_there, cases)]
 
 
 def prepared(table):
@@ -217,25 +231,14 @@ def main():
     parser.add_argument("--kinds", help="only these kinds, separated by commas")
     parser.add_argument("--seeds", type=int, help="only so many seeds of each")
     arguments = parser.parse_args()
-    done = [record["case"] for record in read_records(RESULTS)]
-    missing = set()
-    for case in cases():
-        kind, seed = case[0], case[-1]
-        if arguments.kinds and kind not in arguments.kinds.split(","):
-            continue
-        if arguments.seeds is not None and kind != "cross" and seed >= arguments.seeds:
-            continue
-        if case in done:
-            continue
-        try:
-            record = run(case)
-        except NotInstalled as error:
-            missing.add(str(error))
-            continue
-        append_record(RESULTS, record)
-        print(describe(record), flush=True)
-    for reason in sorted(missing):
-        print(json.dumps({"skipped": reason}))
+    kinds = arguments.kinds and arguments.kinds.split(",")
+    seeds = SEEDS if arguments.seeds is None else range(arguments.seeds)
+    wanted = [
+        case
+        for case in cases()
+        if (not kinds or case[0] in kinds) and (case[0] == "cross" or case[-1] in seeds)
+    ]
+    run_missing(RESULTS, installed(wanted), run)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Clusters of fresh tables: ``python -m benchmarks.fresh_clusters``.
 
-Two views of every labelled table of `benchmarks.fresh_tables`: natural groups of its
-columns, or columns dealt out at random. Adds a JSON line per case to
+Two views of every labelled table of `benchmarks.data.fresh_tables`: natural groups of
+its columns, or columns dealt out at random. Adds a JSON line per case to
 ``benchmarks/results/fresh_clusters.jsonl``, unless it is there:
 
 - ``unknown``: no pair is known. Accuracy of SAVuC's labels of its ``best_view_``, given
@@ -12,7 +12,6 @@ columns, or columns dealt out at random. Adds a JSON line per case to
 """
 
 import argparse
-import json
 import os
 import time
 
@@ -20,14 +19,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.fresh import deal_out, prepared, take
-from benchmarks.fresh_page import CLUSTERS
-from benchmarks.fresh_tables import TABLES, NotInstalled, load_table
+from benchmarks.data.fresh_tables import TABLES, load_table
+from benchmarks.fresh import deal_out, installed, prepared, take
+from benchmarks.pages.fresh import CLUSTERS
+from benchmarks.records import run_missing
 from benchmarks.savuc import oracle_single
 from unaligned import SAVuC
 from unaligned.benchmark.plain_bridge import PlainBridge
 from unaligned.datasets import unalign
-from unaligned.json_lines import append_record, read_records
 from unaligned.metrics import clustering_accuracy, joint_scores
 from unaligned.selection import select_n_clusters
 
@@ -47,11 +46,9 @@ def cases():
 
 
 def make(case):
-    """Two prepared views of the same rows, and their classes; None without classes."""
+    """Two prepared views of the same rows, and their classes."""
     _, (name, what), seed = case
     loaded, rng = load_table(name), np.random.RandomState(seed)
-    if loaded.y is None:
-        return None
     views = deal_out(loaded.X, rng) if what == DEALT_OUT else loaded.groups[what]
     rows = rng.permutation(len(loaded.X))[:ROWS]
     Xs = [prepared(take(view, rows=rows)) for view in views]
@@ -73,7 +70,6 @@ def run(case):
     start = time.process_time()
     model = SAVuC(k, random_state=seed).fit(shuffled.Xs, **known)
     record = {
-        "case": case,
         "rows": len(y),
         "columns": [X.shape[1] for X in Xs],
         "k": k,
@@ -109,22 +105,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--kinds", help="only these kinds, separated by commas")
     arguments = parser.parse_args()
-    done = [record["case"] for record in read_records(CLUSTERS)]
-    missing = set()
-    for case in cases():
-        if case in done or case[0] not in (arguments.kinds or case[0]).split(","):
-            continue
-        try:
-            if make(case) is None:
-                continue
-        except NotInstalled as error:
-            missing.add(str(error))
-            continue
-        record = run(case)
-        append_record(CLUSTERS, record)
-        print(json.dumps(record), flush=True)
-    for reason in sorted(missing):
-        print(json.dumps({"skipped": reason}))
+    kinds = (arguments.kinds or "unknown,half").split(",")
+    wanted = installed([case for case in cases() if case[0] in kinds])
+    labelled = [case for case in wanted if load_table(case[1][0]).y is not None]
+    run_missing(CLUSTERS, labelled, run)
 
 
 if __name__ == "__main__":

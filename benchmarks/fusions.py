@@ -1,7 +1,7 @@
 """Ways to cluster views whose rows correspond, each the simplest of its kind.
 
 Points or graphs of all views are joined in one step and clustered in another. All start
-from the features that SAVuC has (`benchmarks.pools`), but for FPMVS-CAG and LMVSC,
+from the features that SAVuC has (`benchmarks.data.pools`), but for FPMVS-CAG and LMVSC,
 which scale views themselves. Labels only score: "best view" is the best of k-means and
 of a diffusion map over views and scales, picked by labels.
 
@@ -19,7 +19,7 @@ from sklearn.cluster._spectral import discretize
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.bridge import views_of
-from benchmarks.pools import agreement, fused_pool, load_views
+from benchmarks.data.pools import agreement, fused_pool, load_views
 from benchmarks.savuc import dense
 from unaligned.baselines import FPMVSCAG, LMVSC
 from unaligned.kernels.scaling import unit_rows

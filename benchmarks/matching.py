@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from benchmarks.data.problems import fused_scores, literal, literal_loop, problem
+from benchmarks.data.sizes import growing, make_views
 from benchmarks.pavuc import fit_quietly
-from benchmarks.problems import fused_scores, literal, literal_loop, problem
-from benchmarks.sizes import growing, make_views
 from unaligned import PAVuC
 from unaligned.kernels import matching, matching_blocks, matching_tree
 from unaligned.kernels.matching import match_greedy
@@ -29,58 +29,29 @@ def graphs_of_a_fit(n):
     return [graphs[i].astype(np.float64) for i in (others[0], model.template_)]
 
 
-class Greedy:
-    """Graphs of a fit, m = 10, rows as they come."""
-
-    params = [10_000, 50_000]
-    param_names = ["n"]
-
-    def setup(self, n):
-        self.rows, self.columns = graphs_of_a_fit(n)
-        self.order = np.arange(n)
-        some = self.rows[:50], self.columns[:50], self.order[:50]
-        literal_loop(*some)  # compile first
-        self.time_unaligned(n)
-
-    def time_unaligned(self, n):
-        self.found = match_greedy(self.rows, self.columns)
-
-    def time_literal(self, n):
-        self.expected = literal_loop(self.rows, self.columns, self.order)
-
-    def track_differences(self, n):
-        """Rows that are matched to another column than in the literal answer."""
-        return int(np.count_nonzero(self.found != self.expected))
+def greedy(n):
+    """Match graphs of a fit, m = 10, rows as they come: ours, and the literal loop."""
+    rows, columns = graphs_of_a_fit(n)
+    order = np.arange(n)
+    literal_loop(rows[:50], columns[:50], order[:50])  # compile first
+    return (
+        lambda: match_greedy(rows, columns),
+        lambda: literal_loop(rows, columns, order),
+        lambda found, expected: int(np.count_nonzero(found != expected)),
+    )
 
 
-class Optimal:
-    """What the largest total score takes, and how close the greedy one comes."""
+def optimal(n):
+    """Ways to match n rows, by name, and the total score of a matching."""
+    import ot
 
-    params = [2000]
-    param_names = ["n"]
-
-    def setup(self, n):
-        self.rows, self.columns = (graph[:n] for graph in graphs_of_a_fit(10_000))
-
-    def time_greedy(self, n):
-        self.greedy = match_greedy(self.rows, self.columns)
-
-    def time_scipy(self, n):
-        scores = self.rows @ self.columns.T
-        self.optimal = linear_sum_assignment(scores, maximize=True)[1]
-
-    def time_pot(self, n):
-        import ot
-
-        ot.emd([], [], -(self.rows @ self.columns.T))
-
-    def track_share_of_optimum(self, n):
-        """Total score of the greedy matching over that of the optimal one."""
-        totals = [
-            np.sum(self.rows * self.columns[chosen])
-            for chosen in (self.greedy, self.optimal)
-        ]
-        return float(totals[0] / totals[1])
+    rows, columns = (graph[:n] for graph in graphs_of_a_fit(10_000))
+    ways = {
+        "greedy": lambda: match_greedy(rows, columns),
+        "scipy": lambda: linear_sum_assignment(rows @ columns.T, maximize=True)[1],
+        "pot": lambda: ot.emd([], [], -(rows @ columns.T)),
+    }
+    return ways, lambda chosen: np.sum(rows * columns[chosen])
 
 
 def searches(rows, columns, order):

@@ -12,7 +12,7 @@ import argparse
 import multiprocessing
 import warnings
 
-from benchmarks.sizes import Size, make_views
+from benchmarks.data.sizes import Size, make_views
 from unaligned.benchmark.memory import forget_peak, memory_bytes, peak_bytes
 from unaligned.estimators import ESTIMATORS, estimator_named
 

@@ -24,10 +24,12 @@ from dask.utils import parse_bytes
 from sklearn.exceptions import ConvergenceWarning
 
 import unaligned
+from benchmarks.records import FOLDER
 from unaligned import distributed
+from unaligned.json_lines import append_record
 from unaligned.metrics import clustering_scores
 
-RESULTS = Path(__file__).parent / "results" / "out_of_core.jsonl"
+RESULTS = FOLDER / "out_of_core.jsonl"
 K = 10
 
 
@@ -190,9 +192,7 @@ def run(folder, arguments):
         "accuracy": round(scores["acc"], 4),
         **compare_subsample(folder, arguments.subsample, arguments.iterations),
     }
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("a") as file:
-        file.write(json.dumps(line) + "\n")
+    append_record(RESULTS, line)
     return line
 
 

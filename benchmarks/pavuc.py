@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.sizes import SIZES, growing, make_views
+from benchmarks.data.sizes import SIZES, growing, make_views
 from unaligned import PAVuC
 from unaligned.benchmark import straightforward
 from unaligned.benchmark.memory import forget_peak, memory_bytes, peak_bytes
@@ -28,69 +28,19 @@ def fit_quietly(model, Xs):
         return model.fit(Xs)
 
 
-class Fit:
-    """15 iterations on three views of clustered rows, k = 10."""
-
-    params = [1000, 5000]
-    param_names = ["n"]
-    widths = (64, 128, 32)
-    k, mu, alpha, n_iter = 10, 0.1, 1.5, 15
-
-    def setup(self, n):
-        rng = np.random.RandomState(0)
-        y = rng.randint(self.k, size=n)
-        self.Xs = [
-            rng.normal(size=(self.k, d))[y] + rng.normal(size=(n, d))
-            for d in self.widths
-        ]
-        self.start = rng.uniform(size=(self.k, self.k)), rng.uniform(size=(self.k, n))
-        self.model = PAVuC(
-            self.k,
-            mu=self.mu,
-            alpha=self.alpha,
-            init=self.start,
-            max_iter=self.n_iter,
-            tol=0,
-            random_state=0,
-        )
-        self.time_unaligned(n)  # compile first
-
-    def time_unaligned(self, n):
-        fit_quietly(self.model, self.Xs)
-
-    def time_straightforward(self, n):
-        self.trace = straightforward.objective_trace(
-            self.Xs, *self.start, mu=self.mu, alpha=self.alpha, n_iter=self.n_iter
-        )
-
-    def track_objective_gap(self, n):
-        """Largest relative difference between the two objectives, any iteration."""
-        return float(np.max(np.abs(self.model.objective_ / self.trace - 1)))
-
-
-class FullSize:
-    """Whole fits, k-means included, each in a fresh process."""
-
-    params = [list(SIZES), [60]]
-    param_names = ["size", "iterations"]
-
-    def track_seconds(self, size, iterations):
-        return measure_apart(size, iterations)["seconds"]
-
-    def track_peak_over_input(self, size, iterations):
-        return measure_apart(size, iterations)["peak_over_input"]
-
-
-class Growth:
-    """How time and memory of 10 iterations grow with the rows."""
-
-    params = [(10_000, 100_000, 1_000_000)]
-    param_names = ["rows"]
-
-    def track_exponent(self, rows):
-        """Exponent of growth between the smallest and the largest."""
-        found = [measure_apart(n, 10)["cpu_seconds"] for n in (rows[0], rows[-1])]
-        return float(np.log(found[1] / found[0]) / np.log(rows[-1] / rows[0]))
+def short_fit(n):
+    """15 iterations on three views of clustered rows, k = 10; objectives compared."""
+    k, options = 10, {"mu": 0.1, "alpha": 1.5}
+    rng = np.random.RandomState(0)
+    y = rng.randint(k, size=n)
+    Xs = [rng.normal(size=(k, d))[y] + rng.normal(size=(n, d)) for d in (64, 128, 32)]
+    start = rng.uniform(size=(k, k)), rng.uniform(size=(k, n))
+    model = PAVuC(k, **options, init=start, max_iter=15, tol=0, random_state=0)
+    return (
+        lambda: fit_quietly(model, Xs).objective_,
+        lambda: straightforward.objective_trace(Xs, *start, **options, n_iter=15),
+        lambda found, expected: float(np.max(np.abs(found / expected - 1))),
+    )
 
 
 def measure(name, iterations, device=None):

@@ -29,4 +29,4 @@ bench figure5 --datasets $exact "${options[@]}"
 bench figure6 --datasets $exact,$others,$large "${options[@]}"
 bench table5 --datasets $exact --grid-shuffles 0 --shuffles 3 "${options[@]}"
 bench scaling --time-limit 300 "${options[@]}"
-python -m benchmarks.reproduction
+python -m benchmarks.pages reproduction

@@ -8,7 +8,7 @@ found.
 
 import numpy as np
 
-from benchmarks.rivals import RESULTS
+from benchmarks.pages.rivals import RESULTS
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.places import LEARNED, scores_of_places
 from unaligned.benchmark.protocol import load_views

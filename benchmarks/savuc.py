@@ -3,8 +3,8 @@
 Views are shuffled apart; a share of the rows may stay paired. Prints and writes a JSON
 line per case and shuffle to ``benchmarks/results/savuc.jsonl``:
 
-- the side of the dataset (`benchmarks.split`); verdict, trust, basis and share of known
-  pairs of every view;
+- the side of the dataset (`benchmarks.data.split`); verdict, trust, basis and share of
+  known pairs of every view;
 - of views whose rows are matched: share of matches of one class (with chance) and of
   one object, and how well confidence ranks right matches above wrong ones;
 - of views whose classes correspond: accuracy of their names, with that of random names;
@@ -15,7 +15,7 @@ line per case and shuffle to ``benchmarks/results/savuc.jsonl``:
 ``--known`` runs the sweep of known pairs instead. ``$UNALIGNED_DATA`` names the folder
 with the files; datasets that are not there, or have too few rows, are left out.
 ``--jobs`` spreads the cases over processes of one thread each. What is in the file is
-not run again. ``python -m benchmarks.savuc_page`` writes the page of the documentation.
+not run again. ``python -m benchmarks.pages study`` writes the page of the results.
 """
 
 import argparse
@@ -37,7 +37,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import normalize, scale
 
-from benchmarks.split import CHECKING, DEVELOPMENT, side_of
+from benchmarks.data.split import CHECKING, DEVELOPMENT, side_of
+from benchmarks.records import FOLDER
 from unaligned import PAVuC, SAVuC, align
 from unaligned.baselines import FMVACC, FPMVSCAG, LMVSC, RCAGL
 from unaligned.benchmark.memory import peak_bytes
@@ -52,7 +53,7 @@ from unaligned.metrics import (
 )
 from unaligned.partitions.kmeans import cluster_rows
 
-RESULTS = Path(__file__).parent / "results" / "savuc.jsonl"
+RESULTS = FOLDER / "savuc.jsonl"
 MOST_ROWS = 10_000  # for methods for aligned views
 FOR_ALIGNED_VIEWS = {
     "LMVSC": LMVSC,

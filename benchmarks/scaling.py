@@ -1,11 +1,11 @@
 """Rows against time, memory and exactness: ``python -m benchmarks.scaling``.
 
-Two views of `benchmarks.shared_rows`, 64 columns each, 30 % of the rows of either
+Two views of `benchmarks.data.shared_rows`, 64 columns each, 30 % of the rows of either
 without a partner. Every cell is a method on so many rows, in a process of its own that
 may take so much memory and CPU time; what exceeds either is a result, and larger cells
 of that method are not tried. Adds a JSON line for each to
 ``benchmarks/results/scaling.jsonl``; cells that are there are not run again.
-``python -m benchmarks.scaling_page`` makes the page.
+``python -m benchmarks.pages scaling`` writes the page.
 """
 
 import argparse
@@ -19,16 +19,15 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from dask.utils import parse_bytes
 
 from benchmarks.confidence import binned, calibration_error
-from benchmarks.out_of_core import watch
-from benchmarks.shared_rows import NOISE, make_views
+from benchmarks.data.shared_rows import NOISE, make_views
+from benchmarks.records import FOLDER
 from unaligned.alignment import TRUSTED
 from unaligned.alignment.tables import matches_of
 from unaligned.json_lines import append_record, read_records
 
-RESULTS = Path(__file__).parent / "results" / "scaling.jsonl"
+RESULTS = FOLDER / "scaling.jsonl"
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 CONFIDENT = 0.5
 SIGNAL_OF_TIME = -24  # SIGXCPU
@@ -139,6 +138,10 @@ def score(alignment, partners):
 
 def attempt(method, n, folder, arguments):
     """Run a cell in its limits; tell what came of it."""
+    from dask.utils import parse_bytes
+
+    from benchmarks.out_of_core import watch
+
     (folder / "found.json").unlink(missing_ok=True)
     command = [sys.executable, "-m", "benchmarks.scaling", "--folder", str(folder)]
     memory = parse_bytes(arguments.memory)

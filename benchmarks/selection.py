@@ -18,7 +18,6 @@ import argparse
 import os
 import time
 import warnings
-from pathlib import Path
 
 # Before NumPy is loaded: processes side by side need one thread each.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -30,6 +29,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 from sklearn.preprocessing import normalize, scale
 
+from benchmarks.records import FOLDER
 from unaligned import PAVuC
 from unaligned.datasets import load, unalign
 from unaligned.json_lines import append_record, read_records
@@ -38,7 +38,7 @@ from unaligned.savuc.consensus import cluster_view
 from unaligned.selection import predictability
 from unaligned.selection.criteria import CRITERIA
 
-RESULTS = Path(__file__).parent / "results" / "selection.jsonl"
+RESULTS = FOLDER / "selection.jsonl"
 DATASETS = [
     "scGEM", "3Sources", "MSRC-v1", "sciCAR-A549", "BBCSport", "WebKB", "Wiki",
     "Reuters-1200", "ORL", "Handwritten", "CIFAR10-10k-recon", "100Leaves",

@@ -6,8 +6,7 @@ rows of both spaces a fiftieth is in one only; new vectors of the first space ar
 of objects that only the second holds. Adds a line to ``results/spaces.jsonl``: CPU
 seconds, peak memory, top-1 of the new vectors among all rows of the second space, their
 mean confidence, that of vectors whose object the second space lacks, and that of noise.
-Then it writes the table of docs/spaces.md. With ``--mapped`` the spaces are
-``.npy`` files that stay on disk. ``--seeds 0`` only writes the page.
+With ``--mapped`` the spaces are ``.npy`` files that stay on disk.
 """
 
 import argparse
@@ -20,13 +19,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.clusters_page import page as filled_page
+from benchmarks.records import FOLDER
 from unaligned.benchmark.memory import forget_peak, peak_bytes
-from unaligned.json_lines import append_record, read_records
+from unaligned.json_lines import append_record
 from unaligned.spaces import SpaceTranslator
 
-RESULTS = Path(__file__).parent / "results" / "spaces.jsonl"
-PAGE = Path(__file__).parents[1] / "docs" / "spaces.md"
+RESULTS = FOLDER / "spaces.jsonl"
 
 WIDTHS = (768, 384)
 N_CLUSTERS, N_LATENT = 50, 50
@@ -94,27 +92,6 @@ def run(n, seed, effort, folder=None):
     }
 
 
-def page(results=RESULTS):
-    """Compose the page: its text as it is, its figures from the results."""
-    lines = [
-        "| rows | effort | on disk | top-1 | confidence | no counterpart | noise | "
-        "CPU s | peak GB |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for record in read_records(results):
-        shares = ("top-1", "confidence", "confidence, absent", "confidence, noise")
-        cells = (
-            f"{record['rows']:,}",
-            record["effort"],
-            "yes" if record["mapped"] else "no",
-            *(f"{record[name]:.3f}" if name in record else "–" for name in shares),
-            f"{record['fit CPU s'] + record.get('lookup CPU s', 0):.0f}",
-            f"{record['peak GB']:.1f}" if "peak GB" in record else "–",
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return filled_page(PAGE.name, {"spaces": "\n".join(lines)})
-
-
 def main():
     """Run the sizes and seeds asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -129,7 +106,6 @@ def main():
             record = run(arguments.rows, seed, arguments.effort, place)
             print(record, flush=True)
             append_record(RESULTS, record)
-    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

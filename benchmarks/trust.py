@@ -8,7 +8,7 @@ each to ``benchmarks/results/trust.jsonl``, unless it is there:
 - ``cross``: views of two datasets of one side of the split;
 - ``columns``: views of one dataset, every column of one of them permuted on its own;
 - ``disjoint``: views of different objects of one dataset;
-- ``generated``: two draws of one kind of data (`benchmarks.unrelated`);
+- ``generated``: two draws of one kind of data (`benchmarks.data.unrelated`);
 - ``related``: linear maps of common factors, with noise.
 
 ``--calibrate`` then fits the turning point and the sharpness of trust by logistic
@@ -18,12 +18,10 @@ the pairs over processes.
 """
 
 import argparse
-import json
 import os
 import time
 from functools import lru_cache, partial
 from itertools import combinations
-from multiprocessing import Pool
 from pathlib import Path
 
 # Before NumPy is loaded: processes side by side need one thread each.
@@ -32,8 +30,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from scipy import sparse
 
-from benchmarks.split import CHECKING, DEVELOPMENT, side_of
-from benchmarks.trust_page import (
+from benchmarks.data.split import CHECKING, DEVELOPMENT, side_of
+from benchmarks.data.unrelated import KINDS, related_views, unrelated_views
+from benchmarks.pages.trust import (
     SIDES,
     counts,
     describe_error,
@@ -46,10 +45,10 @@ from benchmarks.trust_page import (
     of_side,
     summary,
 )
-from benchmarks.trust_page import side_of as side_of_record
-from benchmarks.unrelated import KINDS, related_views, unrelated_views
-from unaligned.datasets import load, load_digits_views
-from unaligned.json_lines import append_record, read_records
+from benchmarks.pages.trust import side_of as side_of_record
+from benchmarks.records import FOLDER, run_missing
+from unaligned.datasets import load
+from unaligned.json_lines import read_records
 from unaligned.kernels.devices import Cores
 from unaligned.savuc.assign import match_views
 from unaligned.savuc.config import EFFORTS, settings_of
@@ -57,7 +56,7 @@ from unaligned.savuc.geometry import read_geometry
 from unaligned.savuc.search import search_pair
 from unaligned.savuc.starts import prepare_view
 
-RESULTS = Path(__file__).parent / "results" / "trust.jsonl"
+RESULTS = FOLDER / "trust.jsonl"
 MOST_PAIRS = 6  # pairs of views of one dataset
 ROWS = 250, 600, 2000
 NOWHERE = 10**9  # added to the numbers of objects that are in one view only
@@ -66,7 +65,7 @@ NOWHERE = 10**9  # added to the numbers of objects that are in one view only
 @lru_cache(maxsize=4)
 def dataset(name):
     """Load views and labels of a dataset."""
-    data = load_digits_views() if name == "digits" else load(name)
+    data = load(name)
     return data.Xs, np.asarray(data.y)
 
 
@@ -145,26 +144,30 @@ def make(case):
     return X, Y, a, b, y
 
 
+def search(X, Y, settings, seed, cores):
+    """Prepare two views, and search their correspondence."""
+    rng = np.random.RandomState(seed)
+    views = [
+        prepare_view(read_geometry(view, settings.n_directions, rng), settings, rng)
+        for view in (X, Y)
+    ]
+    return views, search_pair(*views, settings, rng, cores)
+
+
 def run(case, effort="normal"):
     """Search one pair of views, and tell how right it is."""
-    kind, side, what, rows, seed = case
+    kind, *_, seed = case
     X, Y, a, b, y = make(case)
     settings, cores = settings_of(effort), Cores(1)
-    rng = np.random.RandomState(seed)
     start = time.process_time()
     with cores.busy():
-        views = [
-            prepare_view(read_geometry(view, settings.n_directions, rng), settings, rng)
-            for view in (X, Y)
-        ]
-        fit = search_pair(*views, settings, rng, cores)
+        views, fit = search(X, Y, settings, seed, cores)
         seconds = time.process_time() - start
         partner = match_views(fit.cross, *views, settings).partner
     matched = np.flatnonzero(partner >= 0)
     pairs = a[matched], b[partner[matched]]
     n_common = max(1, len(np.intersect1d(a, b)))
     record = {
-        "case": [kind, side, what, rows, seed],
         "n": [len(a), len(b)],
         "score": fit.score,
         "evidence": fit.evidence.mean,
@@ -179,11 +182,6 @@ def run(case, effort="normal"):
         record["same_class"] = float(np.mean(y[pairs[0]] == y[pairs[1]]))
         record["chance"] = float(shares @ shares)
     return record
-
-
-def identity(case):
-    """Name a case by what makes it."""
-    return json.dumps(list(case))
 
 
 def calibrate(records):
@@ -221,17 +219,10 @@ def main():
     if arguments.calibrate:
         calibrate(distinct(read_records(arguments.results)))
         return
-    done = {identity(record["case"]) for record in read_records(arguments.results)}
-    todo = [case for case in cases() if identity(case) not in done]
-    if arguments.kinds:
-        todo = [case for case in todo if case[0] in arguments.kinds.split(",")]
-    print(f"{len(done)} pairs are there, {len(todo)} to go.")
-    with Pool(arguments.jobs) as pool:
-        search = partial(run, effort=arguments.effort)
-        for count, record in enumerate(pool.imap_unordered(search, todo), 1):
-            append_record(arguments.results, record)
-            if count % 20 == 0:
-                print(f"{count} of {len(todo)}", flush=True)
+    kinds = arguments.kinds and arguments.kinds.split(",")
+    wanted = [case for case in cases() if not kinds or case[0] in kinds]
+    searched = partial(run, effort=arguments.effort)
+    run_missing(arguments.results, wanted, searched, arguments.jobs)
 
 
 if __name__ == "__main__":

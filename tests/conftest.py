@@ -62,7 +62,7 @@ SLOW = (
     "savuc/test_search.py::test_unrelated_views_are_not_trusted[2]",
     "test_common.py::test_sklearn_checks_of_baselines",
     "test_docs.py::test_code_on_the_page_runs[docs/",
-    "test_docs.py::test_the_study_page_is_what_the_results_say",
+    "test_docs.py::test_pages_are_what_the_code_and_the_results_say[study]",
     "test_selection.py::test_side_by_side_gives_what_one_after_the_other_gives",
     "test_supply_chain.py::test_nothing_asks_for_the_network",
     "torture/",

@@ -12,6 +12,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import unaligned
+from benchmarks.pages.__main__ import PAGES
 from unaligned import (
     baselines,
     benchmark,
@@ -84,54 +85,11 @@ def test_code_on_the_page_runs(page, monkeypatch, tmp_path):
     matplotlib.pyplot.close("all")
 
 
-def test_the_methods_page_is_what_the_code_and_the_results_say():
-    from benchmarks.methods import PAGE, page
-
-    assert PAGE.read_text() == page(), "run python -m benchmarks.methods"
-
-
-def test_the_study_page_is_what_the_results_say():
-    from benchmarks.savuc_page import PAGE, page
-
-    assert PAGE.read_text() == page(), "run python -m benchmarks.savuc_page"
-
-
-def test_the_page_of_the_trials_is_what_the_results_say():
-    from benchmarks.first_hour_page import PAGE, page
-
-    assert PAGE.read_text() == page(), "run python -m benchmarks.first_hour_page"
-
-
-def test_the_page_of_fresh_tables_is_what_the_results_say():
-    from benchmarks.fresh_page import PAGE, page
-
-    assert PAGE.read_text() == page(), "run python -m benchmarks.fresh_page"
-
-
-@pytest.mark.parametrize(
-    ("name", "command"),
-    [("cells_page", ""), ("audit", " --page"), ("spaces", " --seeds 0")],
-)
-def test_figures_on_the_page_are_those_of_the_results(name, command):
-    made = import_module(f"benchmarks.{name}")
-    told = f"run python -m benchmarks.{name}{command}"
-    assert made.PAGE.read_text() == made.page(), told
-
-
-def test_the_page_of_scaling_is_what_the_results_say():
-    pytest.importorskip("dask", reason="needs the extra 'dask'")
-    from benchmarks.scaling_page import PAGE, page
-
-    assert PAGE.read_text() == page(), "run python -m benchmarks.scaling_page"
-
-
-@pytest.mark.parametrize("name", ["savuc_clusters.md", "choosing.md"])
-def test_pages_on_clusters_are_what_the_results_say(name):
-    from benchmarks.clusters_page import PAGES, page
-
-    shown = (ROOT / "docs" / name).read_text()
-    made = page(name, PAGES[name]())
-    assert shown == made, "run python -m benchmarks.clusters_page"
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_are_what_the_code_and_the_results_say(name):
+    made = import_module(f"benchmarks.pages.{name}")
+    told = f"run python -m benchmarks.pages {name}"
+    assert made.PAGE.read_text(encoding="utf-8") == made.page(), told
 
 
 def test_readme_shows_its_two_commands_on_lines_of_their_own():

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 __all__ = [
@@ -50,7 +51,7 @@ class Calibration(NamedTuple):
         ndarray of shape (m,)
         """
         logit = _evidence(scores) @ self.slopes + self.intercept
-        return np.asarray(1 / (1 + np.exp(-np.clip(logit, -30, 30))))
+        return np.asarray(expit(np.clip(logit, -30, 30)))
 
     def typical(self, scores: Array) -> Array:
         """Give the share of known cases whose best candidate has as low a score.

@@ -14,13 +14,13 @@ from unaligned.baselines.aevc import (
     enhance_anchors,
     find_neighbours,
     fuse_views,
-    match_anchors,
     move_columns,
     normalise_rows,
     objective,
     reorder_anchors,
     weigh_views,
 )
+from unaligned.kernels.anchor_graphs import match_anchors
 
 
 def zscore(X):

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from sklearn.metrics.pairwise import euclidean_distances
 
+from tests.simplex_solver import over_simplex
 from unaligned.baselines._view_graphs import (
     gmc_graph,
     lsr_graph,
     smallest_eigenvectors,
     split_weights,
     spread_weights,
-    squared_distances,
     standardize_rows,
 )
 
@@ -53,15 +53,6 @@ def test_rows_are_scaled_and_standardised():
     np.testing.assert_array_equal(standardize_rows(np.ones((3, 1))), 0)
 
 
-def test_squared_distances():
-    points = np.random.RandomState(2).normal(size=(5, 3))
-    for a, b in np.ndindex(5, 5):
-        expected = np.sum((points[a] - points[b]) ** 2)
-        np.testing.assert_allclose(
-            squared_distances(points)[a, b], expected, atol=1e-12
-        )
-
-
 def literal_spread(distances, U, w):
     """As the sorted lists of neighbours have it."""
     n, pn = len(distances), len(distances) - 2
@@ -77,7 +68,7 @@ def literal_spread(distances, U, w):
 @pytest.mark.parametrize("w", [0.0, 0.5, 3.0])
 def test_spread_weights_are_the_literal_ones(w):
     rng = np.random.RandomState(3)
-    distances = squared_distances(rng.normal(size=(8, 3)))
+    distances = euclidean_distances(rng.normal(size=(8, 3)), squared=True)
     U = spread_weights(distances, np.zeros((8, 8)), 0.0)
     np.testing.assert_allclose(U.sum(axis=1), 1)
     np.testing.assert_allclose(
@@ -100,15 +91,11 @@ def test_split_weights_minimise_their_objective_on_the_support():
     assert (U[S == 0] == 0).all()
     for s, d, u in zip(S, distances, U, strict=True):
         inside = s > 0
-        solved = minimize(
+        best = over_simplex(
             lambda z, s=s[inside], d=d[inside]: np.sum((z - s) ** 2) + 2 * 0.6 * d @ z,
-            np.full(inside.sum(), 1 / inside.sum()),
-            bounds=[(0, 1)] * inside.sum(),
-            constraints={"type": "eq", "fun": lambda z: z.sum() - 1},
-            method="SLSQP",
-            options={"ftol": 1e-14, "maxiter": 1000},
+            inside.sum(),
         )
-        np.testing.assert_allclose(u[inside], solved.x, atol=1e-5)
+        np.testing.assert_allclose(u[inside], best, atol=1e-5)
 
 
 def test_the_laplacian_counts_components():

@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import first_hour, first_hour_page
+from benchmarks import first_hour
+from benchmarks.pages import first_hour as first_hour_page
 
 
 def record(kind="customers", what="", seed=0, **more):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import fresh_page
+from benchmarks.pages import fresh as fresh_page
 
 
 def record(kind="split", trusted=False, exact=0.0, truth=(0.0, 0.0, 0.0), **more):
@@ -72,7 +72,7 @@ def test_cases_are_the_same_every_time_and_distinct(fresh):
 
 @pytest.mark.parametrize("kind", ["split", "columns", "disjoint"])
 def test_tables_are_dealt_out(fresh, monkeypatch, kind):
-    from benchmarks.fresh_tables import Loaded
+    from benchmarks.data.fresh_tables import Loaded
 
     X = np.arange(12)[:, None] + 100.0 * np.arange(4)
     monkeypatch.setattr(fresh, "load_table", lambda name: Loaded(X, None, {}))
@@ -90,7 +90,7 @@ def test_tables_are_dealt_out(fresh, monkeypatch, kind):
 
 def test_gradients_tell_directions_apart():
     pytest.importorskip("pandas", reason="needs the extra 'io'")
-    from benchmarks.fresh_tables import gradients
+    from benchmarks.data.fresh_tables import gradients
 
     across = np.tile(np.arange(28.0), (28, 1))
     found = gradients(np.stack([across, across.T]))

@@ -7,8 +7,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from benchmarks import confidence, savuc, trust_page
-from benchmarks.savuc_page import page
+from benchmarks import confidence, savuc
+from benchmarks.pages import trust as trust_page
+from benchmarks.pages.study import page
 from unaligned.savuc.config import Settings
 from unaligned.savuc.trust import trust_in
 

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from benchmarks.matching import count_differences
-from benchmarks.problems import (
+from benchmarks.data.problems import (
     KINDS,
     fused_scores,
     literal,
@@ -22,6 +21,7 @@ from benchmarks.problems import (
     normalised,
     problem,
 )
+from benchmarks.matching import count_differences
 from unaligned.kernels import blocks, matching, matching_candidates, matching_tree
 from unaligned.kernels.matching import (
     extend_matching,

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from benchmarks.problems import KINDS, fused_scores, literal, problem
+from benchmarks.data.problems import KINDS, fused_scores, literal, problem
 from unaligned.kernels import matching, matching_blocks
 from unaligned.kernels.matching import match_greedy
 from unaligned.kernels.matching_blocks import match_by_blocks

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from benchmarks.problems import KINDS
+from benchmarks.data.problems import KINDS
 from unaligned.kernels import matching_candidates
 from unaligned.kernels.matching import match_greedy
 from unaligned.kernels.matching_candidates import match_among_candidates

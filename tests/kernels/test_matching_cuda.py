@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cuda_on_cpu import ModuleOnCpu
 
-from benchmarks.problems import KINDS, problem
+from benchmarks.data.problems import KINDS, problem
 from tests.conftest import no_gpu  # noqa: F401 - for `needs_gpu`
 from unaligned.kernels import matching_cuda
 from unaligned.kernels.devices import result_of

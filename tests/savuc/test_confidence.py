@@ -5,7 +5,7 @@ import pytest
 from related_views import QUICK, true_cross, whitened_pair
 from scipy import sparse
 
-from benchmarks.shared_rows import make_views
+from benchmarks.data.shared_rows import make_views
 from unaligned.savuc import confidence
 from unaligned.savuc.absence import NOTHING
 from unaligned.savuc.assign import match_rows

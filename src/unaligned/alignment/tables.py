@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unaligned.extras import import_extra
+
 if TYPE_CHECKING:
     from unaligned.alignment import Alignment
 
@@ -132,7 +134,7 @@ def _named_rows(
 
 def frame_of(alignment: "Alignment", unmatched: bool) -> Any:
     """Lines of `Alignment.to_frame`."""
-    pd = _pandas("Alignment.to_frame()")
+    pd = import_extra("pandas", "io", "Alignment.to_frame()")
     parts = []
     for group in (alignment, *alignment.others):
         t = group.template
@@ -171,7 +173,7 @@ def merged(
     how: str,
 ) -> Any:
     """Join two data frames by the rows that were matched."""
-    pd = _pandas("Alignment.merge()")
+    pd = import_extra("pandas", "io", "Alignment.merge()")
     if how not in HOW:
         raise ValueError(f"how={how!r} must be one of {', '.join(map(repr, HOW))}.")
     i, j = (alignment.index_of(view) for view in views)
@@ -201,13 +203,3 @@ def merged(
         name = alignment.view_names[view]
         parts.append(part.rename(columns={c: f"{c}_{name}" for c in twice}))
     return pd.concat([*parts, pd.Series(sure, name="confidence")], axis=1)
-
-
-def _pandas(what: str) -> Any:
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(
-            f"{what} needs pandas. Install it with `pip install unaligned[io]`."
-        ) from None
-    return pd

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.baselines._deep import load_torch
+from unaligned.baselines._deep import load_torch, seeded
 from unaligned.baselines._soft_assignment import (
     Assignment,
     assign_softly,
@@ -24,6 +25,7 @@ __all__ = [
     "assignment_loss",
     "block_loss",
     "build_autoencoder",
+    "build_autoencoders",
     "pair_loss",
 ]
 
@@ -44,6 +46,19 @@ def build_autoencoder(width: int, hidden: tuple[int, ...], latent: int) -> AutoE
     """Perceptrons with ReLU between their layers, mirror images of each other."""
     widths = (width, *hidden, latent)
     return AutoEncoder(_perceptron(widths), _perceptron(widths[::-1]))
+
+
+def build_autoencoders(
+    widths: list[int],
+    hidden: Sequence[int],
+    latent: int,
+    device: Any,
+    rng: np.random.RandomState,
+) -> list[AutoEncoder]:
+    """Build an autoencoder for each of some views, on a device."""
+    with seeded(rng, device):
+        built = [build_autoencoder(width, tuple(hidden), latent) for width in widths]
+    return [AutoEncoder(*(part.to(device) for part in net)) for net in built]
 
 
 def _perceptron(widths: tuple[int, ...]) -> Sequential:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ __all__ = [
     "Scaling",
     "adam",
     "choose_device",
+    "count_weights",
     "draw_batches",
     "encode",
     "freeze",
@@ -214,6 +216,18 @@ def freeze(encoder: Sequential, scaling: Scaling) -> FrozenEncoder:
             weights[-1] = weights[-1] * slope
             biases[-1] = (biases[-1] - parts["running_mean"]) * slope + parts["bias"]
     return FrozenEncoder(scaling, weights, biases, rectified)
+
+
+def count_weights(widths: list[int], layers: Sequence[int]) -> int:
+    """Count the weights of perceptrons from some widths through the same layers.
+
+    Examples
+    --------
+    >>> count_weights([3, 2], (4, 1))
+    28
+    """
+    shapes = [pairwise((width, *layers)) for width in widths]
+    return sum(inputs * outputs for pairs in shapes for inputs, outputs in pairs)
 
 
 def draw_batches(n: int, size: int, rng: np.random.RandomState) -> list[Indices]:

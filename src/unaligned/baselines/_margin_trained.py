@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,6 +29,7 @@ from unaligned.baselines._contrastive import (
 from unaligned.baselines._deep import (
     adam,
     choose_device,
+    count_weights,
     load_torch,
     scale_views,
     seeded,
@@ -133,11 +133,7 @@ class MarginTrainedClusterer(PairTrainedClusterer):
         return super()._memory_need(views) + 40 * n_pairs + activations
 
     def _n_weights(self, widths: list[int]) -> int:
-        return sum(
-            inputs * outputs
-            for width in widths
-            for inputs, outputs in pairwise((width, *self.hidden, self.latent_dim))
-        )
+        return count_weights(widths, (*self.hidden, self.latent_dim))
 
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState

@@ -1,7 +1,8 @@
 """Base of the methods that take row r of all views for one object."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from numbers import Integral
 from typing import Any
 
@@ -12,16 +13,40 @@ from sklearn.utils._param_validation import Interval
 from unaligned.base import Iterate, ViewClusterer
 from unaligned.known_pairs import KnownPairs
 from unaligned.parameters import COMMON
+from unaligned.partitions.kmeans import cluster_rows
 from unaligned.untested import untested_alignment
 from unaligned.views import Views, check_reference_view
 
-__all__ = ["PAIRED", "PairedRowsClusterer"]
+__all__ = ["PAIRED", "PairedRowsClusterer", "until_settled"]
 
 # Parameters of every such method.
 PAIRED: dict[str, list[Any]] = {
     **COMMON,
     "reference_view": [Interval(Integral, 0, None, closed="left")],
 }
+
+
+def until_settled(
+    step: Callable[[Any], Any], state: Any, tol: float, first: int
+) -> Iterator[Iterate]:
+    """Repeat a step until the objective changes by less than a share of itself.
+
+    Parameters
+    ----------
+    step : callable
+        Gives the next state of a state; states have an ``objective``.
+    state
+        Where to start.
+    tol : float
+        The share.
+    first : int
+        The first iteration after which the change is looked at.
+    """
+    for iteration in count(1):
+        before, state = state.objective, step(state)
+        change = abs(before - state.objective)
+        converged = iteration >= first and change <= tol * abs(before)
+        yield Iterate(state, state.objective, converged)
 
 
 class PairedRowsClusterer(ViewClusterer):
@@ -33,7 +58,8 @@ class PairedRowsClusterer(ViewClusterer):
     confidence is 0. ``template_`` is ``reference_view``, the view whose row order such
     a method is scored in.
 
-    A method supplies `_iterate_rows`, its solver for paired rows, and `_label_rows`.
+    A method supplies `_iterate_rows`, its solver for paired rows, and `_embed`, or its
+    own `_label_rows`.
     """
 
     _n_threads = 1
@@ -44,11 +70,17 @@ class PairedRowsClusterer(ViewClusterer):
     ) -> Iterator[Iterate]:
         """Run the solver on views whose rows stand side by side."""
 
-    @abstractmethod
+    def _embed(self, state: Any) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Points to cluster the rows of a state by, and further fitted attributes."""
+        raise NotImplementedError
+
     def _label_rows(
         self, state: Any, seed: int
     ) -> tuple[NDArray[np.intp], dict[str, Any]]:
         """Labels of the rows of a state, and further fitted attributes."""
+        points, attributes = self._embed(state)
+        labels, _ = cluster_rows(points, self.n_clusters, n_init=self.n_init, seed=seed)
+        return labels, attributes | {"embedding_": points}
 
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState

@@ -8,7 +8,6 @@ training on pairs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,15 +17,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unaligned.baselines._autoencoders import (
     AutoEncoder,
-    build_autoencoder,
+    build_autoencoders,
     reconstruct,
 )
 from unaligned.baselines._deep import (
     choose_device,
+    count_weights,
     draw_batches,
     encode,
     scale_views,
-    seeded,
 )
 from unaligned.baselines._pair_trained import (
     PAIR_TRAINED,
@@ -66,11 +65,7 @@ class UnpairedTrainedClusterer(PairTrainedClusterer):
     _needs_pairs: ClassVar[bool] = False
 
     def _n_weights(self, widths: list[int]) -> int:
-        return sum(
-            2 * inputs * outputs
-            for width in widths
-            for inputs, outputs in pairwise((width, *self.hidden, self.latent_dim))
-        )
+        return 2 * count_weights(widths, (*self.hidden, self.latent_dim))
 
     def _memory_need(self, views: Views) -> float:
         """Add the activations of a batch of every view, and its tables of cosines."""
@@ -86,12 +81,9 @@ class UnpairedTrainedClusterer(PairTrainedClusterer):
         check_reference_view(self.reference_view, views)
         device = choose_device(self.device)
         scalings, Xs = scale_views(views, self.scale, device)
-        with seeded(rng, device):
-            built = [
-                build_autoencoder(width, tuple(self.hidden), self.latent_dim)
-                for width in views.widths
-            ]
-        networks = [AutoEncoder(*(part.to(device) for part in net)) for net in built]
+        networks = build_autoencoders(
+            views.widths, self.hidden, self.latent_dim, device, rng
+        )
         return State([net.encoder for net in networks], Xs, scalings), networks
 
     def _train(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
+from sklearn.metrics.pairwise import euclidean_distances
 
 from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.simplex import project_simplex
@@ -78,14 +79,15 @@ def gmc_graph(X: Array, n_clusters: int) -> ViewGraph:
         Symmetric part of S, and Σ S_ab ‖x_a − x_b‖².
     """
     n = len(X)
-    distances = squared_distances(standardize_rows(X))
+    distances = euclidean_distances(standardize_rows(X), squared=True)
     S = U = spread_weights(distances, np.zeros((n, n)), 0.0)
     F, _ = smallest_eigenvectors(U, n_clusters)
     pull, penalty = 1.0, 1.0
     for _ in range(GMC_ITERATIONS):
         S = spread_weights(distances, U, pull)
         pull = 0.5 / max(float(np.linalg.norm(U - S)), np.finfo(np.float64).eps)
-        U = split_weights(S, squared_distances(F), penalty / (2 * pull))
+        apart = euclidean_distances(F, squared=True)
+        U = split_weights(S, apart, penalty / (2 * pull))
         before = F
         F, eigenvalues = smallest_eigenvectors(U, n_clusters)
         if eigenvalues[:n_clusters].sum() > NO_EIGENVALUE:
@@ -110,15 +112,6 @@ def standardize_rows(X: Array) -> Array:
     centred[flat] = 0
     centred /= np.where(flat, 1, deviation)[:, None]
     return centred
-
-
-def squared_distances(points: Array) -> Array:
-    """Squared Euclidean distances between all rows."""
-    squares = np.einsum("jh,jh->j", points, points)
-    distances: Array = squares[:, None] + squares - 2 * (points @ points.T)
-    np.maximum(distances, 0, out=distances)
-    np.fill_diagonal(distances, 0)
-    return distances
 
 
 def spread_weights(distances: Array, U: Array, pull: float) -> Array:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from unaligned.base import Iterate
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
-from unaligned.kernels.graph_matching import match_graphs
+from unaligned.kernels.anchor_graphs import match_anchors
 from unaligned.kernels.residual import squared_residual, sum_of_squares
 from unaligned.kernels.scaling import standardize, unit_rows
 from unaligned.kernels.simplex_qp import solve_simplex_qp
@@ -46,23 +46,6 @@ class State(NamedTuple):
 def anchor_graph(X: Array, anchors: Array) -> Array:
     """Minimise ‖x − zA‖² over the simplex, for every row x."""
     return solve_simplex_qp(2 * (anchors @ anchors.T), -2 * (X @ anchors.T))
-
-
-def match_anchors(
-    common: Array, graph: Array, align_weight: float, matching: str
-) -> NDArray[np.intp]:
-    """Anchor of the common graph that each anchor of a view's graph is matched to.
-
-    Anchors are alike if they share samples (ZᵀZ, and between both graphs Z₀ᵀZ).
-    """
-    return match_graphs(
-        common.T @ common,
-        graph.T @ graph,
-        common.T @ graph,
-        weight=align_weight,
-        start=1 / graph.shape[1] ** 2,
-        discretise=matching,
-    )
 
 
 def move_columns(graph: Array, target: NDArray[np.intp]) -> Array:
@@ -362,19 +345,13 @@ class AEVC(PairedRowsClusterer):
         anchors = standardize(cluster_rows(X, m, n_init=self.n_init, seed=seed)[1])
         return anchor_graph(X, anchors), anchors
 
-    def _label_rows(
-        self, state: State, seed: int
-    ) -> tuple[NDArray[np.intp], dict[str, Any]]:
+    def _embed(self, state: State) -> tuple[Array, dict[str, Any]]:
         embedding = unit_rows(embed_graph(state.graph, self.n_clusters).vectors)
-        labels, _ = cluster_rows(
-            embedding, self.n_clusters, n_init=self.n_init, seed=seed
-        )
-        return labels, {
+        return embedding, {
             "anchors_": state.anchors,
             "anchor_graphs_": state.graphs,
             "common_graph_": state.common_graph,
             "consensus_graph_": state.graph,
             "view_graph_": state.view_graph,
             "view_weights_": state.weights,
-            "embedding_": embedding,
         }

@@ -7,7 +7,6 @@ neighbours, so ``P_i Y`` repeats centres and ``A_i Yᵀ`` sums groups.
 """
 
 from collections.abc import Iterator
-from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,13 +14,12 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
 from unaligned.base import Iterate
-from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
+from unaligned.baselines._paired import PAIRED, PairedRowsClusterer, until_settled
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.residual import squared_residual, sum_of_squares
 from unaligned.kernels.scaling import unit_rows
 from unaligned.kernels.view_weights import power_weights
 from unaligned.parameters import ITERATIVE, POSITIVE, POSITIVE_INT
-from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import Views
 
 __all__ = ["CAMVC"]
@@ -258,26 +256,19 @@ class CAMVC(PairedRowsClusterer):
         state = init_state(
             Xs, self.n_clusters, self.anchors_per_cluster, self.learn_weights
         )
-        for iteration in count(1):
-            before = state.objective
-            state = one_iteration(
+
+        def step(state: State) -> State:
+            return one_iteration(
                 Xs, squares, state, self.alpha, self.beta, self.learn_weights
             )
-            change = abs(before - state.objective)
-            converged = iteration >= FIRST_CHECK and change <= self.tol * abs(before)
-            yield Iterate(state, state.objective, converged)
 
-    def _label_rows(
-        self, state: State, seed: int
-    ) -> tuple[NDArray[np.intp], dict[str, Any]]:
+        yield from until_settled(step, state, self.tol, FIRST_CHECK)
+
+    def _embed(self, state: State) -> tuple[Array, dict[str, Any]]:
         embedding = unit_rows(state.codes)
-        labels, _ = cluster_rows(
-            embedding, self.n_clusters, n_init=self.n_init, seed=seed
-        )
-        return labels, {
+        return embedding, {
             "anchors_": state.anchors,
             "cluster_centers_": state.centers,
             "codes_": state.codes,
             "view_weights_": state.weights,
-            "embedding_": embedding,
         }

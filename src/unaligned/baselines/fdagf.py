@@ -247,17 +247,11 @@ class FDAGF(PairedRowsClusterer):
         weights = np.full((len(Xs), len(sizes)), 1 / len(sizes))
         return State(anchors, [], weights, np.inf)
 
-    def _label_rows(
-        self, state: State, seed: int
-    ) -> tuple[NDArray[np.intp], dict[str, Any]]:
+    def _embed(self, state: State) -> tuple[Array, dict[str, Any]]:
         fused = fuse_graphs(state.graphs, state.weights)
         embedding = embed_graph(fused, self.n_clusters).vectors
-        labels, _ = cluster_rows(
-            embedding, self.n_clusters, n_init=self.n_init, seed=seed
-        )
-        return labels, {
+        return embedding, {
             "anchors_": state.anchors,
             "anchor_graphs_": state.graphs,
             "scale_weights_": state.weights,
-            "embedding_": embedding,
         }

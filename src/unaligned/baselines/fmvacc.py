@@ -15,8 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from unaligned.base import Iterate
 from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
-from unaligned.kernels.anchor_graphs import misfit, update_graph
-from unaligned.kernels.graph_matching import match_graphs
+from unaligned.kernels.anchor_graphs import match_anchors, misfit, update_graph
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.scaling import standardize, unit_rows
 from unaligned.kernels.simplex import project_simplex
@@ -67,23 +66,6 @@ def update_anchors(X: Array, graph: Array) -> Array:
         return polar_factor(target)
     free: Array = np.linalg.pinv(graph.T @ graph, hermitian=True) @ target
     return free
-
-
-def match_anchors(reference: Array, graph: Array, lam: float, how: str) -> Indices:
-    """Anchor of the reference graph for every anchor of another graph.
-
-    Maximises Tr(S₁ T S_i Tᵀ) + λ Tr(Kᵀ T): anchors that share samples in one graph
-    shall share some in the other, and have samples in common. Only the second term
-    needs samples that correspond.
-    """
-    return match_graphs(
-        reference.T @ reference,
-        graph.T @ graph,
-        reference.T @ graph,
-        weight=lam,
-        start=1 / graph.shape[1] ** 2,
-        discretise=how,
-    )
 
 
 def fuse_graphs(graphs: list[Array], matchings: list[Indices]) -> Array:
@@ -251,9 +233,7 @@ class FMVACC(PairedRowsClusterer):
             before = error
             yield Iterate(states, error, converged=settled)
 
-    def _label_rows(
-        self, state: list[ViewState], seed: int
-    ) -> tuple[Indices, dict[str, Any]]:
+    def _embed(self, state: list[ViewState]) -> tuple[Array, dict[str, Any]]:
         graphs = [view.graph for view in state]
         reference = graphs[self.reference_view]
         matchings = [
@@ -264,12 +244,8 @@ class FMVACC(PairedRowsClusterer):
         ]
         fused = fuse_graphs(graphs, matchings)
         embedding = unit_rows(embed_graph(fused, fused.shape[1]).vectors)
-        labels, _ = cluster_rows(
-            embedding, self.n_clusters, n_init=self.n_init, seed=seed
-        )
-        return labels, {
+        return embedding, {
             "anchors_": [view.anchors for view in state],
             "anchor_graphs_": graphs,
             "anchor_matchings_": matchings,
-            "embedding_": embedding,
         }

@@ -6,7 +6,6 @@ as it stands. A view is near ``graph @ anchors @ projection.T``.
 """
 
 from collections.abc import Iterator
-from itertools import count
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Options, StrOptions
 
 from unaligned.base import Iterate
-from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
+from unaligned.baselines._paired import PAIRED, PairedRowsClusterer, until_settled
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.residual import squared_residual, sum_of_squares
 from unaligned.kernels.scaling import standardize, unit_rows
@@ -23,7 +22,6 @@ from unaligned.kernels.simplex import project_simplex
 from unaligned.kernels.spectral import embed_graph
 from unaligned.kernels.view_weights import power_weights
 from unaligned.parameters import ITERATIVE
-from unaligned.partitions.kmeans import cluster_rows
 from unaligned.views import Views
 
 __all__ = ["FPMVSCAG"]
@@ -254,27 +252,20 @@ class FPMVSCAG(PairedRowsClusterer):
     ) -> Iterator[Iterate]:
         Xs = [standardize(X) for X in Xs]
         squares = [sum_of_squares(X) for X in Xs]
-        state = init_state(Xs, self.n_clusters)
-        for iteration in count(1):
-            before = state.objective
-            state = one_iteration(
+
+        def step(state: State) -> State:
+            return one_iteration(
                 Xs, squares, state, self.graph_weighting, self.residual_power
             )
-            change = abs(before - state.objective)
-            converged = iteration >= FIRST_CHECK and change <= self.tol * abs(before)
-            yield Iterate(state, state.objective, converged)
 
-    def _label_rows(
-        self, state: State, seed: int
-    ) -> tuple[NDArray[np.intp], dict[str, Any]]:
+        start = init_state(Xs, self.n_clusters)
+        yield from until_settled(step, start, self.tol, FIRST_CHECK)
+
+    def _embed(self, state: State) -> tuple[Array, dict[str, Any]]:
         embedding = unit_rows(embed_graph(state.graph, self.n_clusters).vectors)
-        labels, _ = cluster_rows(
-            embedding, self.n_clusters, n_init=self.n_init, seed=seed
-        )
-        return labels, {
+        return embedding, {
             "anchors_": state.anchors,
             "projections_": state.projections,
             "anchor_graph_": state.graph,
             "view_weights_": state.weights,
-            "embedding_": embedding,
         }

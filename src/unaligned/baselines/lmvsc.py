@@ -161,17 +161,13 @@ class LMVSC(PairedRowsClusterer):
         )
         yield Iterate((anchors, graphs), error, converged=True)
 
-    def _label_rows(
-        self, state: tuple[list[Array], list[Array]], seed: int
-    ) -> tuple[NDArray[np.intp], dict[str, Any]]:
+    def _embed(
+        self, state: tuple[list[Array], list[Array]]
+    ) -> tuple[Array, dict[str, Any]]:
         anchors, graphs = state
         stacked = stack_graphs(graphs, self.degree_normalise)
         embedding = embed_graph(stacked, self.n_clusters).vectors
-        labels, _ = cluster_rows(
-            embedding, self.n_clusters, n_init=self.n_init, seed=seed
-        )
-        return labels, {
+        return embedding, {
             "anchors_": anchors,
             "anchor_graphs_": graphs,
-            "embedding_": embedding,
         }

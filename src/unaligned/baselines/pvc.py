@@ -7,7 +7,6 @@ rows of the other view as partners of row i of the template.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,18 +19,18 @@ from unaligned.baselines._autoencoders import (
     AutoEncoder,
     assignment_loss,
     block_loss,
-    build_autoencoder,
+    build_autoencoders,
     pair_loss,
 )
 from unaligned.baselines._blocks import Block, match_rows
 from unaligned.baselines._deep import (
     adam,
     choose_device,
+    count_weights,
     draw_batches,
     encode,
     load_torch,
     scale_views,
-    seeded,
     to_tensor,
 )
 from unaligned.baselines._pair_trained import (
@@ -266,11 +265,7 @@ class PVC(PairTrainedClusterer):
 
     def _n_weights(self, widths: list[int]) -> int:
         latent = self.latent_dim or max(2, self.n_clusters)
-        return sum(
-            2 * inputs * outputs
-            for width in widths
-            for inputs, outputs in pairwise((width, *self.hidden, latent))
-        )
+        return 2 * count_weights(widths, (*self.hidden, latent))
 
     def _iterate(
         self, views: Views, pairs: KnownPairs, rng: np.random.RandomState
@@ -278,7 +273,8 @@ class PVC(PairTrainedClusterer):
         self._check_pairs(views, pairs)
         device = choose_device(self.device)
         scalings, Xs = scale_views(views, "range", device)
-        networks = self._build(views.widths, device, rng)
+        latent = self.latent_dim or max(2, self.n_clusters)
+        networks = build_autoencoders(views.widths, self.hidden, latent, device, rng)
         state = State([net.encoder for net in networks], Xs, scalings)
         known = {i: pairs.between(i, self.reference_view) for i in self._others(Xs)}
         optimizer = self._optimizer(networks)
@@ -293,14 +289,6 @@ class PVC(PairTrainedClusterer):
         for epoch in range(n_epochs + 1, self.max_iter + 1):
             loss = self._train_on_all(networks, state, optimizer)
             yield Iterate(state, loss, epoch == self.max_iter)
-
-    def _build(
-        self, widths: list[int], device: Any, rng: np.random.RandomState
-    ) -> list[AutoEncoder]:
-        latent = self.latent_dim or max(2, self.n_clusters)
-        with seeded(rng, device):
-            built = [build_autoencoder(d, tuple(self.hidden), latent) for d in widths]
-        return [AutoEncoder(*(part.to(device) for part in net)) for net in built]
 
     def _optimizer(self, networks: list[AutoEncoder]) -> Any:
         parts = [part for net in networks for part in net]

@@ -7,7 +7,6 @@ Samples are rows here: the paper's A_i (d_i × m) is ``anchors`` (m × d_i), its
 
 import warnings
 from collections.abc import Iterator
-from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from unaligned.base import Iterate
-from unaligned.baselines._paired import PAIRED, PairedRowsClusterer
+from unaligned.baselines._paired import PAIRED, PairedRowsClusterer, until_settled
 from unaligned.kernels.bipartite import split_graph
 from unaligned.kernels.procrustes import polar_factor
 from unaligned.kernels.residual import sum_of_squares
@@ -248,12 +247,11 @@ class RCAGL(PairedRowsClusterer):
         Xs = [standardize(X) for X in Xs]
         state = self._start(Xs, seed=int(rng.randint(2**31 - 1)))
         graph_scale = {"program": 1.0, "exact": 2.0}[self.graph_step]
-        for iteration in count(1):
-            following = one_iteration(Xs, state, self.n_clusters, self.lam, graph_scale)
-            change = abs(state.objective - following.objective)
-            settled = change <= self.tol * abs(state.objective)
-            state = following
-            yield Iterate(state, state.objective, settled and iteration > 1)
+
+        def step(state: State) -> State:
+            return one_iteration(Xs, state, self.n_clusters, self.lam, graph_scale)
+
+        yield from until_settled(step, state, self.tol, first=2)
 
     def _start(self, Xs: list[Array], seed: int) -> State:
         """One graph for all: the k-means cluster of each row, of all views together."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from unaligned.benchmark.columns import Column, Spread, Table, Value, show
 from unaligned.benchmark.pictures import INK, Picture
+from unaligned.extras import import_extra
 
 __all__ = ["Section", "render_page"]
 
@@ -33,12 +34,7 @@ def render_page(title: str, lead: str, parts: list[Section], **about: Any) -> st
     **about
         ``how`` (paragraphs), ``rules``, ``summary``, ``failures``, ``environments``.
     """
-    try:
-        import jinja2
-    except ImportError:
-        raise ImportError(
-            "The page needs jinja2. Install it with `pip install unaligned[report]`."
-        ) from None
+    jinja2 = import_extra("jinja2", "report", "The page")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

@@ -6,8 +6,9 @@ from unaligned.benchmark.cells import Results
 from unaligned.benchmark.columns import Column, Table, Value
 from unaligned.benchmark.methods import METHODS
 from unaligned.benchmark.plans import HALVES, RIVAL_RATIOS, RIVALS
-from unaligned.benchmark.rivals import found, has_classes, label_of
+from unaligned.benchmark.rivals import found, has_classes
 from unaligned.benchmark.summary import Case, Summary, cases_of
+from unaligned.benchmark.tables import label_of
 
 __all__ = ["not_run", "overview_table"]
 

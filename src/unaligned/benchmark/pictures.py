@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from unaligned.benchmark.columns import slug
+from unaligned.extras import import_extra
 
 __all__ = ["COLOURS", "INK", "MARKERS", "STYLES", "Picture", "canvas", "picture"]
 
@@ -74,13 +75,9 @@ class Picture:
 @contextmanager
 def canvas(columns: int, rows: int = 1, width: float = 3.6) -> Iterator[Any]:
     """Figure and its axes, in one list; pyplot and its global state stay untouched."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            "Figures need matplotlib. Install it with `pip install unaligned[plots]`."
-        ) from None
+    matplotlib = import_extra("matplotlib", "plots", "A figure")
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context(STYLE):
         figure = Figure((width * columns, 2.9 * rows), layout="constrained")
         figure.patch.set_alpha(0)

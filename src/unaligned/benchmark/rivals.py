@@ -4,18 +4,18 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.columns import Column, Spread, Table, Value
-from unaligned.benchmark.methods import METHODS
 from unaligned.benchmark.plans import HALVES, RIVAL_RATIOS, RIVALS
 from unaligned.benchmark.summary import Case, Summary, cases_of, summarise
+from unaligned.benchmark.tables import label_of
 
 __all__ = [
     "found",
     "halves_tables",
     "has_classes",
-    "label_of",
     "ranks_table",
     "rivals_tables",
 ]
@@ -64,11 +64,6 @@ def cost_of(summary: Summary) -> list[Value]:
 def has_classes(summary: Summary) -> bool:
     """Whether the data have more than one class."""
     return summary.mean("by_chance") not in (None, 100.0)
-
-
-def label_of(name: str) -> str:
-    """Name of a method, and whether it is a reconstruction."""
-    return f"{name} (reconstruction)" if METHODS[name].reconstruction else name
 
 
 def halves_tables(results: Results) -> list[Table]:
@@ -207,8 +202,6 @@ def mean_ranks(scores: list[dict[str, float]]) -> dict[str, float]:
     """
     ranks: dict[str, list[float]] = {}
     for one in scores:
-        values = np.array([*one.values()])
-        for name, value in one.items():
-            better, equal = np.sum(values > value), np.sum(values == value)
-            ranks.setdefault(name, []).append(float(better + (equal + 1) / 2))
+        for name, rank in zip(one, rankdata([-v for v in one.values()]), strict=True):
+            ranks.setdefault(name, []).append(float(rank))
     return {name: float(np.mean(found)) for name, found in ranks.items()}

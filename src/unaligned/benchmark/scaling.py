@@ -55,7 +55,7 @@ def scaling_tables(results: Results) -> list[Table]:
             memory = growth(results, name, "grown_mb")
             rows.append(
                 [
-                    label_of(name, ""),
+                    label_of(name),
                     exponent(seconds, SMALLEST["cpu_seconds"]),
                     exponent(memory, SMALLEST["grown_mb"]),
                     n,

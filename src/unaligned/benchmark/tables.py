@@ -183,8 +183,8 @@ def chosen(
     return summarise(results, case, name, setting, ratio)
 
 
-def label_of(name: str, rule: str) -> str:
-    """Name of a method in a table."""
+def label_of(name: str, rule: str = "") -> str:
+    """Name of a method in a table, and whether it is a reconstruction."""
     if name == "single view":
         return "k-means on the best view" if rule == "oracle" else "k-means on one view"
     return f"{name} (reconstruction)" if METHODS[name].reconstruction else name
@@ -333,7 +333,7 @@ def table7(results: Results) -> list[Table]:
             rows.append(
                 [
                     str(case),
-                    label_of(name, ""),
+                    label_of(name),
                     found.median("seconds"),
                     found.median("cpu_seconds"),
                     theirs.get(METHODS[name].published_name),

@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from unaligned._version import __version__
 from unaligned.cli._inputs import Inputs, read_named
 from unaligned.cli._options import NamedFile
 from unaligned.cli._outputs import (
-    KIND,
     SUMMARY,
     check_names,
     check_output,
@@ -110,10 +108,9 @@ def answer(
         )
         with whole_folder(output) as folder:
             screen.stage("Writing the results")
-            summary = _write(folder, command, inputs, found, findings, draw)
-            summary["notes"] = screen.notes
-            summary["seconds"] = round(time.monotonic() - start, 1)
-            write_summary(folder / SUMMARY, summary)
+            _write(folder, inputs, found, findings, draw)
+            told = _summarise(inputs, found, findings)
+            summary = write_summary(folder, command, told, screen.notes, start)
     if as_json:
         click.echo(json.dumps(summary, allow_nan=False))
     elif not quiet:
@@ -141,50 +138,16 @@ def _amount(files: tuple[NamedFile, ...]) -> str:
 
 
 def _write(
-    folder: Path,
-    command: str,
-    inputs: Inputs,
-    found: Answer,
-    findings: Findings,
-    draw: bool,
-) -> dict[str, Any]:
-    """Write all files except the summary, and return that."""
-    data, t = inputs.data, findings.template
-    views = [
-        {
-            "name": view.name,
-            "file": str(data.paths[i]),
-            "rows": view.n_rows,
-            "features": view.n_features,
-            "has_ids": data.has_ids[i],
-            "standing": standing(view, findings),
-            "verdict": view.verdict,
-            "trust": None if isnan(view.trust) else view.trust,
-            "promising": view.promising,
-            "basis": view.basis,
-            "known": view.known,
-            "matches": view.n_matched,
-            "expected_right": _expected_right(view) if i != t else None,
-            "doubtful": view.n_doubtful if view.verdict == "objects" else None,
-            "unmatched": None if view.unmatched is None else len(view.unmatched),
-            "known_matches": len(inputs.known.between(i, t)[0]) if i != t else 0,
-            "columns": column_entries(inputs.prepared[i]),
-            "imputed": inputs.prepared[i].n_imputed,
-            "preparation": inputs.prepared[i].summary(),
-        }
-        for i, view in enumerate(findings.views)
-    ]
-    names = label_files(data.view_names)
+    folder: Path, inputs: Inputs, found: Answer, findings: Findings, draw: bool
+) -> None:
+    """Write all files except the summary."""
+    ids, names = inputs.data.row_ids, label_files(inputs.data.view_names)
     for i, view in enumerate(findings.views):
         if view.labels is not None:
-            write_labels(folder / names[i], data.row_ids[i], view.labels)
-            views[i] |= {"labels": names[i], "shares_clusters": view.shares_clusters}
-        if view.clusters is not None:
-            views[i]["clusters"] = cluster_entries(view.clusters)
-            views[i]["agreement_alone"] = view.clusters.agreement
-    write_matches(folder / MATCHES, findings, data.row_ids)
-    if findings.views[t].unmatched is not None:
-        write_unmatched(folder / UNMATCHED, findings, data.row_ids)
+            write_labels(folder / names[i], ids[i], view.labels)
+    write_matches(folder / MATCHES, findings, ids)
+    if findings.views[findings.template].unmatched is not None:
+        write_unmatched(folder / UNMATCHED, findings, ids)
     if findings.n_suspects:
         write_suspects(folder / SUSPECTS, findings)
     for name, write in found.files.items():
@@ -192,24 +155,58 @@ def _write(
     if draw:
         html = render(findings)
         (folder / REPORT).write_bytes(html.encode("utf-8", "backslashreplace"))
+
+
+def _summarise(inputs: Inputs, found: Answer, findings: Findings) -> dict[str, Any]:
+    """Give the results for programs."""
     verdict, step = judge(findings), next_step(findings)
     best = findings.best_view
     return {
-        "kind": KIND,
-        "version": __version__,
-        "command": command,
         "method": findings.method,
         **found.settings,
         "level": verdict.level,
         "headline": verdict.headline,
         "sentences": [line.replace("\u00a0", " ") for line in verdict.sentences],
         "next_step": None if step is None else step.for_command(),
-        "template": findings.views[t].name,
+        "template": findings.views[findings.template].name,
         "best_view": None if best is None else findings.views[best].name,
         "suspects": findings.n_suspects,
-        "views": views,
-        "files": sorted([*(file.name for file in folder.iterdir()), SUMMARY]),
+        "views": [_view_entry(i, inputs, findings) for i in range(len(findings.views))],
     }
+
+
+def _view_entry(i: int, inputs: Inputs, findings: Findings) -> dict[str, Any]:
+    """Give the results for one view."""
+    data, prepared, view = inputs.data, inputs.prepared[i], findings.views[i]
+    t = findings.template
+    entry = {
+        "name": view.name,
+        "file": str(data.paths[i]),
+        "rows": view.n_rows,
+        "features": view.n_features,
+        "has_ids": data.has_ids[i],
+        "standing": standing(view, findings),
+        "verdict": view.verdict,
+        "trust": None if isnan(view.trust) else view.trust,
+        "promising": view.promising,
+        "basis": view.basis,
+        "known": view.known,
+        "matches": view.n_matched,
+        "expected_right": _expected_right(view) if i != t else None,
+        "doubtful": view.n_doubtful if view.verdict == "objects" else None,
+        "unmatched": None if view.unmatched is None else len(view.unmatched),
+        "known_matches": len(inputs.known.between(i, t)[0]) if i != t else 0,
+        "columns": column_entries(prepared),
+        "imputed": prepared.n_imputed,
+        "preparation": prepared.summary(),
+    }
+    if view.labels is not None:
+        entry["labels"] = label_files(data.view_names)[i]
+        entry["shares_clusters"] = view.shares_clusters
+    if view.clusters is not None:
+        entry["clusters"] = cluster_entries(view.clusters)
+        entry["agreement_alone"] = view.clusters.agreement
+    return entry
 
 
 def _expected_right(view: ViewFindings) -> float | None:

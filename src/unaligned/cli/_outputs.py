@@ -9,6 +9,7 @@ same output completes it.
 import json
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from unicodedata import category, normalize
 
 import click
 
+from unaligned._version import __version__
 from unaligned.cli._session import undisturbed
 from unaligned.persistence.drafts import abandoned_drafts, begin_draft
 from unaligned.preparation import Prepared
@@ -231,7 +233,22 @@ def cluster_entries(clusters: ViewClusters) -> list[dict[str, Any]]:
     ]
 
 
-def write_summary(path: Path, summary: dict[str, Any]) -> None:
-    """Write a summary, one entry a line."""
+def write_summary(
+    folder: Path, command: str, told: dict[str, Any], notes: list[str], start: float
+) -> dict[str, Any]:
+    """Write what a command tells of its results, one entry a line; return it.
+
+    ``start`` is the time at which the command began.
+    """
+    summary = {
+        "kind": KIND,
+        "version": __version__,
+        "command": command,
+        **told,
+        "notes": notes,
+        "seconds": round(time.monotonic() - start, 1),
+        "files": sorted([*(file.name for file in folder.iterdir()), SUMMARY]),
+    }
     text = json.dumps(summary, indent=2, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    return summary

@@ -8,7 +8,6 @@ from typing import Any
 import click
 from rich.console import Console
 
-from unaligned._version import __version__
 from unaligned.benchmark.columns import Table
 from unaligned.benchmark.comparison import (
     Compared,
@@ -23,7 +22,6 @@ from unaligned.cli._command import report_is_possible
 from unaligned.cli._inputs import Inputs, read_named
 from unaligned.cli._options import EXIT_CODES, NamedFile, PositiveType, file_options
 from unaligned.cli._outputs import (
-    KIND,
     SUMMARY,
     check_names,
     check_output,
@@ -126,19 +124,13 @@ def compare(
             if draw:
                 page = _page(table, screen)
                 (folder / PAGE).write_text(page, encoding="utf-8")
-            summary = {
-                "kind": KIND,
-                "version": __version__,
-                "command": "compare",
+            told = {
                 "views": names,
                 "n_clusters": compared.n_clusters,
                 "seed": seed,
                 "methods": [_entry(record) for record in records],
-                "notes": screen.notes,
-                "seconds": round(time.monotonic() - start, 1),
-                "files": sorted([*(file.name for file in folder.iterdir()), SUMMARY]),
             }
-            write_summary(folder / SUMMARY, summary)
+            summary = write_summary(folder, "compare", told, screen.notes, start)
     if as_json:
         click.echo(json.dumps(summary, allow_nan=False))
     elif not quiet:

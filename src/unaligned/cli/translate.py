@@ -100,9 +100,7 @@ def translate(
     import json
     import time
 
-    from unaligned._version import __version__
     from unaligned.cli._outputs import (
-        KIND,
         SUMMARY,
         check_names,
         check_output,
@@ -122,10 +120,7 @@ def translate(
         spaces = SpaceTranslator(effort=effort, random_state=seed, verbose=1)
         spaces.fit(*data.Xs, aligned=data.aligned)
         with whole_folder(output) as folder:
-            summary: dict[str, Any] = {
-                "kind": KIND,
-                "version": __version__,
-                "command": "translate",
+            told: dict[str, Any] = {
                 "spaces": data.view_names,
                 "rows": [len(X) for X in data.Xs],
                 "effort": effort,
@@ -134,12 +129,8 @@ def translate(
             }
             if spaces.n_pairs_:
                 screen.stage("Looking up the vectors")
-                summary |= _write(folder, spaces, asked, data, n_neighbors, vectors)
-            summary["notes"] = screen.notes
-            summary["seconds"] = round(time.monotonic() - start, 1)
-            names = [file.name for file in folder.iterdir()]
-            summary["files"] = sorted([*names, SUMMARY])
-            write_summary(folder / SUMMARY, summary)
+                told |= _write(folder, spaces, asked, data, n_neighbors, vectors)
+            summary = write_summary(folder, "translate", told, screen.notes, start)
     if as_json:
         click.echo(json.dumps(summary, allow_nan=False))
     elif not quiet:

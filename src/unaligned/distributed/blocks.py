@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from unaligned.extras import import_extra
 from unaligned.kernels.blocks import row_parts
 from unaligned.matrices import (
     as_floats,
@@ -65,15 +66,9 @@ def check_dask_matrix(X: Any, label: str) -> Any:
 
 
 def import_dask() -> Any:
-    """Import dask with its arrays, or say how to get it."""
-    try:
-        import dask
-        import dask.array
-    except ImportError:
-        raise ImportError(
-            "unaligned.distributed needs dask. Install it with "
-            "`pip install unaligned[dask]`."
-        ) from None
+    """Import dask with its arrays."""
+    dask = import_extra("dask", "dask", "unaligned.distributed")
+    import_extra("dask.array", "dask", "unaligned.distributed")
     return dask
 
 

@@ -1,13 +1,15 @@
-"""Rows of a view as mixtures of its own orthonormal anchors."""
+"""Rows of a view as mixtures of its own anchors, and anchors of two such graphs."""
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from unaligned.kernels.graph_matching import match_graphs
 from unaligned.kernels.residual import sum_of_squares
 from unaligned.kernels.simplex import project_simplex
 
-__all__ = ["misfit", "update_graph"]
+__all__ = ["match_anchors", "misfit", "update_graph"]
 
 
 def update_graph(X: NDArray[Any], anchors: NDArray[Any], ridge: float) -> NDArray[Any]:
@@ -38,3 +40,37 @@ def misfit(
     4.0
     """
     return sum_of_squares(X - graph @ anchors) + ridge * sum_of_squares(graph)
+
+
+def match_anchors(
+    reference: NDArray[Any], graph: NDArray[Any], weight: float, discretise: str
+) -> NDArray[np.intp]:
+    """Anchor of a reference graph for every anchor of another graph.
+
+    Maximises Tr(S₁ T S₂ Tᵀ) + w Tr(Kᵀ T), where S = ZᵀZ and K = Z₁ᵀZ₂: anchors that
+    share samples in one graph shall share some in the other, and have samples in
+    common. Only the second term needs samples that correspond.
+
+    Parameters
+    ----------
+    reference, graph : ndarrays of shape (n_rows, n_anchors)
+    weight : float
+        Weight w of samples in common.
+    discretise : {"argmax", "greedy", "optimal"}
+        As in `match_graphs`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = np.repeat(np.eye(3), [1, 2, 3], axis=0)
+    >>> match_anchors(graph, graph[:, [2, 0, 1]], 1.0, "greedy")
+    array([2, 0, 1])
+    """
+    return match_graphs(
+        reference.T @ reference,
+        graph.T @ graph,
+        reference.T @ graph,
+        weight=weight,
+        start=1 / graph.shape[1] ** 2,
+        discretise=discretise,
+    )

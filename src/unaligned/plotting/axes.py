@@ -2,18 +2,14 @@
 
 from typing import Any
 
+from unaligned.extras import import_extra
+
 __all__ = ["get_axes", "get_pyplot"]
 
 
 def get_pyplot() -> Any:
     """Import and return ``matplotlib.pyplot``."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "Displays need matplotlib. Install it with `pip install unaligned[plots]`."
-        ) from None
-    return plt
+    return import_extra("matplotlib.pyplot", "plots", "A display")
 
 
 def get_axes(ax: Any) -> Any:

@@ -138,6 +138,11 @@ class Findings:
         """All views but the template."""
         return [view for i, view in enumerate(self.views) if i != self.template]
 
+    def is_apart(self, view: ViewFindings) -> bool:
+        """Whether a view is aligned with others, but not with the template."""
+        groups = [group.trusted() for group in self.apart]
+        return any(self.views[i] is view for group in groups for i in group)
+
     @property
     def n_suspects(self) -> int:
         """Number of known pairs that the data contradict."""

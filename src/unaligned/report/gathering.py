@@ -60,64 +60,35 @@ def gather(
     -------
     Findings
     """
-    if isinstance(found, Alignment):
-        alignment = found
-    else:
+    alignment = found
+    if not isinstance(found, Alignment):
         check_is_fitted(found, "alignment_")
         alignment = found.alignment_
-    n_views = alignment.n_views
+    n_views, names = alignment.n_views, alignment.view_names
     rows, maps_show = rows_to_draw(found, Xs)
-    names, n_rows = alignment.view_names, [X.shape[0] for X in rows]
-    view_ids = check_ids(ids, Xs, names, n_rows)
+    n_rows = [X.shape[0] for X in rows]
     given = views_in(Xs, n_views)
-    prepared = [X if isinstance(X, Prepared) else None for X in given]
     user_columns = check_columns(columns, names, n_rows)
-    joint: list[Any] = [None] * n_views
+    of_views = _results_of_views(found, alignment, rows) | {
+        "ids": check_ids(ids, Xs, names, n_rows),
+        "prepared": [X if isinstance(X, Prepared) else None for X in given],
+    }
     if maps:
-        places = draw_maps(rows, alignment, verbose)
-        joint = draw_joint(rows, alignment)
+        of_views["coordinates"] = draw_maps(rows, alignment, verbose)
+        of_views["joint"] = draw_joint(rows, alignment)
     else:
-        places = [np.zeros((n, 2), dtype=np.float32) for n in n_rows]
-
-    rows_alone = _without_partner(alignment.with_rows(n_rows, [None] * n_views))
-    labels = getattr(found, "view_labels_", [None] * n_views)
-    features = [feature_names(X, d.shape[1]) for X, d in zip(given, rows, strict=True)]
-    clusters = [None] * n_views
+        nowhere = [np.zeros((n, 2), dtype=np.float32) for n in n_rows]
+        of_views["coordinates"] = nowhere
     if maps_show == THE_VIEWS:
-        clusters = _clusters(found, rows, labels, features)
-        wanted = [
-            _worth_showing(X, described)
-            for X, described in zip(rows, clusters, strict=True)
+        features = [
+            feature_names(X, d.shape[1]) for X, d in zip(given, rows, strict=True)
         ]
+        clusters = _clusters(found, rows, of_views["labels"], features)
+        of_views["clusters"] = clusters
+        wanted = [*map(_worth_showing, rows, clusters)]
         user_columns += value_columns(rows, names, features, wanted)
-    weights = getattr(found, "view_weights_", [None] * n_views)
-    widths = getattr(found, "n_features_per_view_", None)
-    if widths is None:
-        widths = [X.shape[1] for X in rows]
-    # Only methods that refuse views have this attribute.
-    fused = getattr(found, "fused_views_", None)
-    promising = alignment.promising()
     views = [
-        ViewFindings(
-            name=names[i],
-            n_features=widths[i],
-            coordinates=places[i],
-            labels=labels[i],
-            shares_clusters=fused is None or i in fused,
-            partners=alignment.permutations[i],
-            confidence=alignment.confidence[i],
-            verdict=alignment.verdict[i],
-            trust=float(alignment.trust[i]),
-            basis=alignment.basis[i],
-            known=float(alignment.known[i]),
-            weight=None if weights[i] is None else float(weights[i]),
-            ids=view_ids[i],
-            prepared=prepared[i],
-            unmatched=rows_alone[i],
-            clusters=clusters[i],
-            joint=joint[i],
-            promising=i in promising,
-        )
+        ViewFindings(**{name: values[i] for name, values in of_views.items()})
         for i in range(n_views)
     ]
     return Findings(
@@ -140,6 +111,36 @@ def gather(
         effort=_effort(found) if effort is None else effort,
         doubtful=doubtful_matches(alignment, rows if maps_show == THE_VIEWS else None),
     )
+
+
+def _results_of_views(
+    found: Any, alignment: Alignment, rows: list[Any]
+) -> dict[str, Any]:
+    """List what was found of every view, by the fields of `ViewFindings`."""
+    views = range(alignment.n_views)
+    nothing = [None for _ in views]
+    n_rows, widths = zip(*(X.shape for X in rows), strict=True)
+    # Only methods that refuse views say which they fused.
+    fused = getattr(found, "fused_views_", views)
+    promising = alignment.promising()
+    return {
+        "name": alignment.view_names,
+        "n_features": getattr(found, "n_features_per_view_", widths),
+        "labels": getattr(found, "view_labels_", nothing),
+        "shares_clusters": [i in fused for i in views],
+        "partners": alignment.permutations,
+        "confidence": alignment.confidence,
+        "verdict": alignment.verdict,
+        "trust": [float(trust) for trust in alignment.trust],
+        "basis": alignment.basis,
+        "known": [float(share) for share in alignment.known],
+        "weight": [
+            None if weight is None else float(weight)
+            for weight in getattr(found, "view_weights_", nothing)
+        ],
+        "unmatched": _without_partner(alignment.with_rows(n_rows, nothing)),
+        "promising": [i in promising for i in views],
+    }
 
 
 def _without_partner(alignment: Alignment) -> list[NDArray[np.intp] | None]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.manifold import TSNE
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
@@ -256,12 +256,11 @@ def rotate(drawn: Array, template: Array, pairs: NDArray[np.intp]) -> Array:
 
 def _interpolate(points: Array, landmarks: Array, placed: Array) -> Array:
     """Mean place of the landmarks nearest to each point, weighted by nearness."""
-    nearest = NearestNeighbors(n_neighbors=min(N_NEAREST, len(landmarks)))
-    nearest.fit(landmarks)
-    distances, neighbors = nearest.kneighbors(points)
-    weights = 1 / np.maximum(distances, 1e-6) ** 2
-    weights /= weights.sum(axis=1, keepdims=True)
-    return np.einsum("nk,nkx->nx", weights, placed[neighbors])
+    mean = KNeighborsRegressor(
+        min(N_NEAREST, len(landmarks)),
+        weights=lambda distances: 1 / np.maximum(distances, 1e-6) ** 2,
+    )
+    return np.asarray(mean.fit(landmarks, placed).predict(points))
 
 
 def _to_unit(placed: Array) -> Array:

@@ -109,9 +109,8 @@ def next_step(findings: Findings) -> NextStep | None:
 
 
 def _is_refused(view: ViewFindings, findings: Findings) -> bool:
-    apart = {i for group in findings.apart for i in group.trusted()}
-    aligned_apart = any(findings.views[i] is view for i in apart)
-    return view.verdict == "none" and not aligned_apart and not isnan(view.trust)
+    tested = view.verdict == "none" and not isnan(view.trust)
+    return tested and not findings.is_apart(view)
 
 
 def _is_doubtful(view: ViewFindings) -> bool:

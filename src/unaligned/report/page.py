@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unaligned.alignment.text import percent
+from unaligned.extras import import_extra
 from unaligned.preparation.notes import names_of
 from unaligned.report.curve import draw_curve, draw_evidence
 from unaligned.report.findings import Findings
@@ -47,14 +48,13 @@ def render(findings: Findings, title: str | None = None) -> str:
         HTML. It loads nothing, and its content security policy allows no scripts but
         its own.
     """
-    require_jinja2()
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    jinja2 = require_jinja2()
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("unaligned.report", "page"),
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("unaligned.report", "page"),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -87,14 +87,9 @@ def render(findings: Findings, title: str | None = None) -> str:
     )
 
 
-def require_jinja2() -> None:
-    """Raise an error if jinja2 is missing."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            "A report needs jinja2. Install it with `pip install unaligned[report]`."
-        ) from None
+def require_jinja2() -> Any:
+    """Import jinja2."""
+    return import_extra("jinja2", "report", "A report")
 
 
 def _part(name: str) -> str:

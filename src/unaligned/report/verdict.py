@@ -59,7 +59,7 @@ def standing(view: ViewFindings, findings: Findings) -> str:
     """Describe the result for one view in a word or two."""
     if view is findings.views[findings.template]:
         return "Template"
-    if view.verdict == "none" and _is_apart(view, findings):
+    if view.verdict == "none" and findings.is_apart(view):
         return "Aligned apart"
     if view.promising:
         return "Promising"
@@ -77,12 +77,6 @@ def level_of(view: ViewFindings) -> str:
     if view.verdict == "objects" or view.known == 1:
         return "good"
     return "partial" if view.verdict == "classes" or view.known > 0 else "none"
-
-
-def _is_apart(view: ViewFindings, findings: Findings) -> bool:
-    """Whether a view is aligned with others, but not with the template."""
-    groups = [group.trusted() for group in findings.apart]
-    return any(findings.views[i] is view for group in groups for i in group)
 
 
 def _what_was_found(findings: Findings) -> str:
@@ -119,7 +113,7 @@ def _judge_tested(findings: Findings, what: str) -> Verdict:
     for group in findings.apart:
         members = _quoted([findings.views[i] for i in group.trusted()])
         found.append(f"aligned {members} with each other, apart from {template}")
-    alone = [view for view in refused if not _is_apart(view, findings)]
+    alone = [view for view in refused if not findings.is_apart(view)]
     if not found and not untested:
         return _judge_refused(findings, what, template)
     if alone:

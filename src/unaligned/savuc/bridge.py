@@ -99,17 +99,11 @@ class Bridge(NamedTuple):
         way = [self.links[min(step), max(step)] for step in pairwise(self.way(i, j))]
         return min((link.trust for link in way), default=1.0)
 
-    def suspects(self, least: float = 0.5) -> dict[Pair, Array]:
-        """Known pairs that are probably wrong, for views i < j: two columns of rows.
-
-        Parameters
-        ----------
-        least : float, default=0.5
-            Suspicion from which on a pair is given.
-        """
+    def suspects(self) -> dict[Pair, Array]:
+        """Known pairs that are probably wrong, for views i < j: two columns of rows."""
         found = {}
         for key, link in self.links.items():
-            rows = np.column_stack(link.rows)[link.suspicion >= least]
+            rows = np.column_stack(link.rows)[link.suspicion >= 0.5]
             if rows.size:
                 found[key] = rows
         return found
@@ -154,7 +148,6 @@ def fit_bridge(
     pairs: KnownPairs,
     settings: Settings,
     rng: np.random.RandomState,
-    confidence: dict[Pair, Array] | None = None,
     deadline: Deadline = NEVER,
 ) -> Bridge:
     """Learn from known pairs what rows of every view look like in the others.
@@ -165,9 +158,6 @@ def fit_bridge(
     pairs : KnownPairs
     settings : Settings
     rng : RandomState
-    confidence : dict, default=None
-        For views i < j, how far each of the pairs ``pairs.between(i, j)`` counts, from
-        0 to 1; 1 where nothing is given.
     deadline : Deadline
         `TimeIsUp` is raised where it cannot be met.
 
@@ -196,11 +186,6 @@ def fit_bridge(
     V = len(graphs)
     known = {(i, j): pairs.between(i, j) for i, j in combinations(range(V), 2)}
     known = {key: rows for key, rows in known.items() if rows[0].size}
-    given = {} if confidence is None else confidence
-    weights = {
-        key: np.maximum(given.get(key, np.ones(len(rows[0]))), TINY)
-        for key, rows in known.items()
-    }
     features = [
         np.hstack([geometry.points, graph.points])
         for geometry, graph in zip(geometries, graphs, strict=True)
@@ -208,7 +193,7 @@ def fit_bridge(
     links = {}
     for (i, j), rows in known.items():
         deadline.check()
-        links[i, j] = _fit_link(features[i], features[j], rows, weights[i, j], rng)
+        links[i, j] = _fit_link(features[i], features[j], rows, rng)
     quality = np.eye(V)
     for (i, j), link in links.items():
         quality[i, j], quality[j, i] = link.there.quality, link.back.quality
@@ -243,17 +228,15 @@ def _fit_link(
     one: Array,
     other: Array,
     rows: tuple[Array, Array],
-    given: Array,
     rng: np.random.RandomState,
 ) -> Link:
     """Fit both ways, with less weight on pairs that the others contradict."""
     X, Y = one[rows[0]], other[rows[1]]
     trust = trust_of_p_value(chance_of_pairs(X, Y, rng))
-    weights = given
-    there, back = fit_ridge(X, Y, weights), fit_ridge(Y, X, weights)
+    there, back = fit_ridge(X, Y), fit_ridge(Y, X)
     for _ in range(N_ROUNDS):
         suspicion = probably_wrong(nearer_partners(there, back, X, Y))
-        weights = given * np.maximum(1 - suspicion, TINY)
+        weights = np.maximum(1 - suspicion, TINY)
         there = fit_ridge(X, Y, weights, (there.penalty,))
         back = fit_ridge(Y, X, weights, (back.penalty,))
     return Link(rows, weights, there, back, suspicion, trust)

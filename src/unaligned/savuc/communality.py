@@ -143,7 +143,12 @@ def predict(correlation: Array, columns: Indices, n_rows: int) -> Variable:
 
 
 def unit_directions(covariance: Array) -> tuple[Array, Array]:
-    """Map to uncorrelated directions of unit variance, where there is any, and back."""
+    """Map to uncorrelated directions of unit variance, where there is any, and back.
+
+    Directions without variance are left out, so that both maps are exact inverses on
+    the others. A ridge (`geometry.whiten`) or a floor (`likelihood`) would shrink
+    weak directions, and with them the shares that are predicted.
+    """
     values, vectors = np.linalg.eigh(covariance)
     there = values > DEPENDENT
     scales = np.sqrt(values[there])

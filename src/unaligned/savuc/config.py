@@ -7,7 +7,7 @@ Where a figure comes from stands beside it:
 - *early*: set in early experiments by looking at labels of some of the datasets; not
   varied since the datasets were split.
 - *calibrated*: set between wrong and right pairs of the development datasets of
-  ``benchmarks/split.py`` and of generated views, reported on the checking ones
+  ``benchmarks/data/split.py`` and of generated views, reported on the checking ones
   (``python -m benchmarks.trust --calibrate``).
 """
 

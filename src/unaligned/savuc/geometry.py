@@ -60,7 +60,10 @@ class Geometry(NamedTuple):
 
 
 def whiten(points: Array, ridge: float) -> Array:
-    """Bring all directions near unit variance; weak ones stay a little weaker."""
+    """Bring principal directions near unit variance; weak ones stay a little weaker.
+
+    Points along principal directions are uncorrelated, so each is scaled on its own.
+    """
     whitened: Array = points / spread_of(points, ridge)
     return whitened
 

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unaligned.deadline import NEVER, Deadline
 from unaligned.kernels.scaling import unit_rows
 from unaligned.savuc.bridge import Bridge
 
@@ -14,7 +13,7 @@ __all__ = ["joint_blocks", "joint_coordinates", "place_rows"]
 Array = NDArray[Any]
 
 
-def joint_blocks(bridge: Bridge, deadline: Deadline = NEVER) -> list[dict[int, Array]]:
+def joint_blocks(bridge: Bridge) -> list[dict[int, Array]]:
     """Features of all rows of every view, in all views of its group.
 
     A row has its own features, those of its known partners so far as the pair is not
@@ -27,7 +26,6 @@ def joint_blocks(bridge: Bridge, deadline: Deadline = NEVER) -> list[dict[int, A
     """
     found = []
     for i, features in enumerate(bridge.features):
-        deadline.check()
         blocks = _estimates(bridge, features, i)
         for j in blocks.keys() - {i}:
             if (min(i, j), max(i, j)) in bridge.links:

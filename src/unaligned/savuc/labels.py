@@ -93,10 +93,10 @@ def label_views(
     for linked in bridged:
         if len(alignment.trusted()) == 1:
             # Nothing is matched: the view that says most of the clusters is the best.
-            said = {
-                i: said_by(views.arrays[i], labels[i], n_clusters, seed) for i in linked
-            }
-            best = max(linked, key=lambda i: said[i])
+            best = max(
+                linked,
+                key=lambda i: said_by(views.arrays[i], labels[i], n_clusters, seed),
+            )
             alignment = seen_from(best, alignment, views, pairs)
         alignment = with_classes(alignment, bridge, linked)
     best, stands_alone = alignment.template, len(alignment.trusted()) == 1

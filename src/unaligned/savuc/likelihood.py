@@ -120,9 +120,11 @@ def explained_of_new(shares: Array, n_rows: float, n_fitted: int) -> Array:
 
 
 def _whitener(covariance: Array) -> Array:
-    """Map that gives rows of this covariance unit variance in all directions.
+    """Map that gives rows of this covariance unit variance in all but weak directions.
 
-    Rows that are all the same have none to be scaled.
+    Weak ones keep less: no variance is divided by less than a share of the largest.
+    Rows that are all the same have no variance. `geometry.whiten` divides columns and
+    is not enough here: with weights, principal directions are correlated.
     """
     variances, directions = np.linalg.eigh(covariance)
     if variances[-1] <= NO_VARIANCE:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
+from sklearn.metrics.pairwise import euclidean_distances
 
 from unaligned.savuc.bridge_regression import Ridge
 
@@ -29,18 +30,14 @@ def nearer_partners(there: Ridge, back: Ridge, X: Array, Y: Array) -> Array:
     if p < 3:
         return np.zeros(p)
     compared = np.unique(np.linspace(0, p - 1, min(p, N_COMPARED)).astype(np.intp))
-    apart = _distances(there.left_out, Y[compared]) / max(there.variance.sum(), TINY)
-    apart += _distances(X, back.left_out[compared]) / max(back.variance.sum(), TINY)
-    own = ((there.left_out - Y) ** 2).sum(axis=1) / max(there.variance.sum(), TINY)
-    own += ((X - back.left_out) ** 2).sum(axis=1) / max(back.variance.sum(), TINY)
+    expected = [max(way.variance.sum(), TINY) for way in (there, back)]
+    apart = euclidean_distances(there.left_out, Y[compared], squared=True) / expected[0]
+    apart += euclidean_distances(X, back.left_out[compared], squared=True) / expected[1]
+    own = ((there.left_out - Y) ** 2).sum(axis=1) / expected[0]
+    own += ((X - back.left_out) ** 2).sum(axis=1) / expected[1]
     others = compared != np.arange(p)[:, None]
     beaten: Array = (apart < own[:, None]) & others
     return np.asarray((beaten.sum(axis=1) + 0.5) / (others.sum(axis=1) + 1))
-
-
-def _distances(A: Array, B: Array) -> Array:
-    squares: Array = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
-    return np.maximum(squares, 0)
 
 
 def probably_wrong(nearer: Array) -> Array:

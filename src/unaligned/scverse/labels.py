@@ -106,21 +106,8 @@ def transfer_labels(
     """
     import pandas as pd  # comes with AnnData
 
-    for name, cells in ((SOURCE, source), (TARGET, target)):
-        if not hasattr(cells, "obs_names"):
-            raise TypeError(f"{name} must be an AnnData, got {type(cells).__name__}.")
-    if key not in source.obs:
-        raise ValueError(
-            f"key={key!r} is no column of source.obs, which has {[*source.obs]}."
-        )
-    if source.obs[key].isna().all():
-        raise ValueError(f"key={key!r} names a column of source.obs without any label.")
-    if (source.obs[key].astype(str) == unknown).any():
-        raise ValueError(
-            f"source.obs[{key!r}] holds the label {unknown!r}. Make it None there, "
-            "or say with unknown= what to call cells without a label."
-        )
     modalities = {SOURCE: source, TARGET: target}
+    _check_labels(modalities, key, unknown)
     cells = read_cells(
         modalities, use_rep=use_rep, layer=layer, transform=transform, aligned=aligned
     )
@@ -162,6 +149,25 @@ def transfer_labels(
         target.obs[f"{name}_confidence"] = sure
         target.uns[name] = about
     return table
+
+
+def _check_labels(modalities: dict[str, Any], key: str, unknown: str) -> None:
+    """Complain where there are no labels that could be carried over."""
+    for name, cells in modalities.items():
+        if not hasattr(cells, "obs_names"):
+            raise TypeError(f"{name} must be an AnnData, got {type(cells).__name__}.")
+    columns = modalities[SOURCE].obs
+    if key not in columns:
+        raise ValueError(
+            f"key={key!r} is no column of source.obs, which has {[*columns]}."
+        )
+    if columns[key].isna().all():
+        raise ValueError(f"key={key!r} names a column of source.obs without any label.")
+    if (columns[key].astype(str) == unknown).any():
+        raise ValueError(
+            f"source.obs[{key!r}] holds the label {unknown!r}. Make it None there, "
+            "or say with unknown= what to call cells without a label."
+        )
 
 
 def _is_trusted(found: Placed) -> bool:

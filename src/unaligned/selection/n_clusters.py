@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
@@ -193,17 +194,4 @@ def score_numbers(
 
 def mean_agreement(pool: list[Labels]) -> float:
     """Mean adjusted Rand index of two of the partitions (Hubert and Arabie, 1985)."""
-    n, n_names = len(pool[0]), max(int(labels.max()) for labels in pool) + 1
-
-    def together(labels: Labels) -> float:  # ordered pairs of rows in one cluster
-        sizes = np.bincount(labels).astype(np.float64)
-        return float(sizes @ sizes) - n
-
-    scores = []
-    for one, other in combinations(pool, 2):
-        in_one, in_other = together(one), together(other)
-        most, by_chance = (in_one + in_other) / 2, in_one * in_other / (n * (n - 1))
-        both = together(one * n_names + other)
-        same = most == by_chance  # all rows in one cluster, or each in its own
-        scores.append(1.0 if same else (both - by_chance) / (most - by_chance))
-    return float(np.mean(scores))
+    return float(np.mean([adjusted_rand_score(*two) for two in combinations(pool, 2)]))

@@ -1,14 +1,14 @@
-"""Write docs/methods.md from the code: ``python -m benchmarks.methods``."""
+"""Page docs/methods.md, from the code."""
 
 import inspect
-from pathlib import Path
 
+from benchmarks.pages.markdown import DOCS, head, row
 from unaligned import PAVuC, SAVuC, baselines
 from unaligned.base import ViewClusterer
 from unaligned.baselines._pair_trained import PairTrainedClusterer
 from unaligned.baselines._paired import PairedRowsClusterer
 
-PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
+PAGE = DOCS / "methods.md"
 METHODS = {name: getattr(baselines, name) for name in baselines.__all__}
 METHODS |= {"PAVuC": PAVuC, "SAVuC": SAVuC}
 ASSUMPTIONS = {
@@ -34,8 +34,8 @@ COMMON = {
 HEAD = """\
 # Methods, and what they assume
 
-This page is made by `python -m benchmarks.methods` from the code. Their figures beside
-the published ones are in [the paper, reproduced](reproduction.md).
+This page is made by `python -m benchmarks.pages methods` from the code. Their figures
+beside the published ones are in [the paper, reproduced](reproduction.md).
 
 """
 
@@ -58,25 +58,16 @@ def options(cls):
 
 def methods_table():
     """Tell what every method assumes, costs and offers."""
-    lines = [
-        "| method | assumes | time in n | sparse views | own parameters |",
-        "| --- | --- | --- | --- | --- |",
-    ]
+    lines = head("method", "assumes", "time in n", "sparse views", "own parameters")
     for name, cls in sorted(METHODS.items()):
         assert issubclass(cls, ViewClusterer)
         mark = " (**reconstruction**)" if getattr(cls, "reconstruction", False) else ""
         sparse = "yes" if cls._accepts_sparse else "no"
-        lines.append(
-            f"| `{name}`{mark} | {assumption(name, cls)} | {COSTS.get(name, 'linear')} "
-            f"| {sparse} | {options(cls)} |"
-        )
+        about = assumption(name, cls), COSTS.get(name, "linear"), sparse, options(cls)
+        lines.append(row(f"`{name}`{mark}", *about))
     return "\n".join(lines)
 
 
 def page():
     """Text of the page."""
     return f"{HEAD}{methods_table()}\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page())

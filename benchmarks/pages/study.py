@@ -1,22 +1,18 @@
-"""Write the figures of docs/study.md: ``python -m benchmarks.savuc_page``.
-
-Everything between a pair of markers comes from the committed results.
-"""
+"""Figures of docs/study.md."""
 
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks import classes, confidence, savuc, trust, trust_page
-from benchmarks.split import CHECKING, DEVELOPMENT
+from benchmarks import classes, confidence, savuc, trust
+from benchmarks.data.split import CHECKING, DEVELOPMENT
+from benchmarks.pages import trust as trust_page
+from benchmarks.pages.markdown import DOCS, NOT_RUN, filled, head, row
 from unaligned.json_lines import read_records
 
-DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "study.md"
 DIAGRAM = DOCS / "images" / "reliability.svg"
 LEAST_OF_CLASSES = 1.5  # times chance: rows of one name that are of one class
-NOT_RUN = "Not run."
 
 
 def by_case(results, cases):
@@ -32,16 +28,6 @@ def by_case(results, cases):
         groups, key=lambda key: (key[0] not in DEVELOPMENT, key[0].lower(), *key[1:])
     )
     return {key: groups[key] for key in order}
-
-
-def row(*cells):
-    """Line of a table."""
-    return "| " + " | ".join(map(str, cells)) + " |"
-
-
-def table(*columns):
-    """Head of a table."""
-    return [row(*columns), row(*["---"] * len(columns))]
 
 
 def name_of(dataset, rows, results):
@@ -68,7 +54,7 @@ def rates_of(results, name):
 
 def aligned_table(cases, names):
     """Rates of matched views."""
-    lines = table(
+    lines = head(
         "data", "side", "rows", "shuffles", "matched", "one class (chance)",
         "one object (worst)", "AUC", "CPU s", "GB",
     )  # fmt: skip
@@ -125,7 +111,7 @@ def false_trust(results):
 
 def clustered_table(cases, names):
     """Accuracies beside their floors."""
-    lines = table(
+    lines = head(
         "data", "side", "best view", "template",
         "single view, of those matched (oracle)", "single view, of all (oracle)",
         "each view", "PAVuC-ATS, each view", "joint", "PAVuC-ATS, joint",
@@ -182,7 +168,7 @@ def averages(cases):
 def realigned_table(cases, names):
     """Accuracies of methods for aligned views."""
     others = ["PAVuC", *savuc.FOR_ALIGNED_VIEWS]
-    lines = table("data", "SAVuC", *others)
+    lines = head("data", "SAVuC", *others)
     for key, results in cases.items():
         results = [r for r in results if r.get("realigned")]
         if results:
@@ -194,7 +180,7 @@ def realigned_table(cases, names):
 
 def known_table(cases, names):
     """Verdicts and joint accuracies by the share of pairs known."""
-    lines = table(
+    lines = head(
         "data", "views", "known", "shuffles", "verdicts", "joint", "classes",
         "one object",
     )  # fmt: skip
@@ -220,35 +206,36 @@ def known_table(cases, names):
 
 def trust_parts(records):
     """Figures on trust, by the name of their markers."""
-    sizes = table(
+    sizes = head(
         "pairs of views", "side", "rows", "wrong", "trusted of them", "found",
         "missed of them", "largest excess of a wrong one",
     )  # fmt: skip
     sizes += [row(*cells) for cells in trust_page.size_rows(records)]
     checking = trust_page.of_side(records, "checking")
-    bins = table("trust", "pairs", "mean trust", "right")
+    bins = head("trust", "pairs", "mean trust", "right")
     bins += [
         row(f"{at / 10:g} to {(at + 1) / 10:g}", n, f"{trust:.3f}", f"{right:.3f}")
         for at, trust, right, n in trust_page.reliability(checking)
     ]
     image = f"![Share that is right over trust]({DIAGRAM.relative_to(DOCS)})"
     told = [trust_page.describe_fit(records), *trust_page.summary(checking)]
+    below = ["", image, "", *(f"- {line}" for line in told)]
     noises, cells = trust_page.power_rows(records)
-    power = table("rows", "columns", *(f"noise {noise:g}" for noise in noises))
+    power = head("rows", "columns", *(f"noise {noise:g}" for noise in noises))
     power += [row(*line) for line in cells]
     errors = [
         f"- {trust_page.describe_error(record)}"
         for record in trust_page.errors_of(records)
     ]
     return {
-        "trust": filled(sizes),
-        "calibration": filled(bins, ["", image, "", *(f"- {line}" for line in told)]),
-        "power": filled(power),
+        "trust": table_or_nothing(sizes),
+        "calibration": table_or_nothing(bins, below),
+        "power": table_or_nothing(power),
         "errors": "\n".join(errors or ["None." if records else NOT_RUN]),
     }
 
 
-def filled(lines, more=()):
+def table_or_nothing(lines, more=()):
     """Text of a table and what follows it, or that there is nothing in it."""
     return "\n".join([*lines, *more]) if len(lines) > 2 else NOT_RUN
 
@@ -267,35 +254,25 @@ def page(study=savuc.RESULTS, of_trust=trust.RESULTS, of_confidence=confidence.R
     sides = {"Development": DEVELOPMENT, "Checking": CHECKING}
     parts = {
         "split": "\n".join(f"- {side}: {', '.join(of)}." for side, of in sides.items()),
-        "alignment": filled(
+        "alignment": table_or_nothing(
             aligned_table(nothing, names), ["", "\n\n".join(false_trust(results))]
         ),
-        "clusters": filled(
+        "clusters": table_or_nothing(
             clustered_table(floored, names), ["", "\n\n".join(averages(floored))]
         ),
-        "realigned": filled(realigned_table(nothing, names)),
-        "known": filled(known_table(known, names)),
+        "realigned": table_or_nothing(realigned_table(nothing, names)),
+        "known": table_or_nothing(known_table(known, names)),
         **trust_parts(trust_page.distinct(read_records(of_trust))),
         "classes": "\n".join(classes.table([*read_records(classes.RESULTS)])),
-        "confidence": filled(
+        "confidence": table_or_nothing(
             *confidence.reliability_table([*read_records(of_confidence)])
         ),
     }
-    text = PAGE.read_text()
-    for name, part in parts.items():
-        before, start, rest = text.partition(f"<!-- {name} -->\n")
-        _, end, after = rest.partition(f"<!-- /{name} -->")
-        text = "".join([before, start, part, "\n", end, after])
-    return text
+    return filled(PAGE, parts)
 
 
-def main():
-    """Write the page and its diagram."""
+def draw():
+    """Draw the diagram of the page."""
     records = trust_page.distinct(read_records(trust.RESULTS))
     if checking := trust_page.of_side(records, "checking"):
         trust_page.draw_reliability(checking, DIAGRAM)
-    PAGE.write_text(page())
-
-
-if __name__ == "__main__":
-    main()

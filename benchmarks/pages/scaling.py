@@ -1,19 +1,12 @@
-"""Write the figures of docs/scaling.md: ``python -m benchmarks.scaling_page``.
+"""Figures of docs/scaling.md."""
 
-Everything between a pair of markers comes from the committed results.
-"""
-
-from pathlib import Path
-
-from benchmarks.clusters_page import page as filled_page
-from benchmarks.savuc_page import row, table
+from benchmarks.data.shared_rows import NOISE
+from benchmarks.pages.markdown import DOCS, filled, head, row
 from benchmarks.scaling import METHODS, RESULTS
-from benchmarks.shared_rows import NOISE
 from unaligned.benchmark.scaling import SMALLEST, exponent
 from unaligned.json_lines import read_records
 
-NAME = "scaling.md"
-PAGE = Path(__file__).parents[1] / "docs" / NAME
+PAGE = DOCS / "scaling.md"
 ENDS = {"memory": "no memory", "time": "no time"}
 
 
@@ -31,7 +24,7 @@ def sizes_of(cells):
 def grid(cells, text):
     """Table with a line for every method, and a column for every number of rows."""
     sizes = sizes_of(cells)
-    lines = table("method", *(f"{n:,}" for n in sizes))
+    lines = head("method", *(f"{n:,}" for n in sizes))
     for method in METHODS:
         told = []
         for n in sizes:
@@ -70,7 +63,7 @@ def end_of(record):
 
 def growth_table(cells):
     """Exponents of time, most rows that were done, and what ended each method."""
-    lines = table("method", "time grows as rows to the", "most rows done", "ended by")
+    lines = head("method", "time grows as rows to the", "most rows done", "ended by")
     for method in METHODS:
         records = [cells[key] for key in sorted(cells) if key[0] == method]
         done = [r for r in records if r["status"] == "done"]
@@ -86,7 +79,7 @@ def growth_table(cells):
 
 def unmatched_table(cells):
     """Tell what our methods say of rows without a partner."""
-    lines = table(
+    lines = head(
         "method",
         "rows",
         "confident (≥ 0.5), of all rows",
@@ -112,26 +105,13 @@ def unmatched_table(cells):
     return "\n".join(lines)
 
 
-def parts():
-    """Everything on the page that comes from results."""
+def page():
+    """Compose the page: its text as it is, its figures from the results."""
     cells = by_cell(read_records(RESULTS))
-    return {
+    parts = {
         "growth": growth_table(cells),
         "cost": grid(cells, time_and_memory),
         "exact": grid(cells, exactness),
         "unmatched": unmatched_table(cells),
     }
-
-
-def page():
-    """Compose the page."""
-    return filled_page(NAME, parts())
-
-
-def main():
-    """Write the page."""
-    PAGE.write_text(page())
-
-
-if __name__ == "__main__":
-    main()
+    return filled(PAGE, parts)

@@ -1,20 +1,21 @@
-"""Tables of docs/bridge.md, from what `benchmarks.bridge` measured."""
+"""Tables of docs/bridge.md, from what `benchmarks.bridge` measured, and its figures."""
 
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.savuc_page import mean, row, table
-from benchmarks.split import side_of
+from benchmarks.data.split import side_of
+from benchmarks.pages.markdown import DOCS, filled, head, row
+from benchmarks.pages.study import mean
+from benchmarks.records import FOLDER
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.figures import figure4
 from unaligned.json_lines import read_records
 
-RESULTS = Path(__file__).parent / "results" / "bridge.jsonl"
-CELLS = Path(__file__).parent / "results" / "figure4" / "cells.jsonl"
-PAGE = Path(__file__).parents[1] / "docs" / "bridge.md"
-IMAGES = PAGE.parent / "images"
+RESULTS = FOLDER / "bridge.jsonl"
+CELLS = FOLDER / "figure4" / "cells.jsonl"
+PAGE = DOCS / "bridge.md"
+IMAGES = DOCS / "images"
 SMALL = "3Sources", "BBCSport", "WebKB", "NGs"  # of development
 OTHERS = (  # of either side
     "scGEM",
@@ -36,7 +37,6 @@ BARS = {  # joint accuracy in percent with 2, 10 and 50 % of the pairs
 SHARES = 0.02, 0.1, 0.5
 LADDER = 0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.9, 1.0
 WRONG = 0.0, 0.1, 0.2, 0.4
-BEGIN, END = "<!-- tables: python -m benchmarks.bridge -->\n", "<!-- end of tables -->"
 
 
 def grouped(kind):
@@ -60,7 +60,7 @@ def of_all(found, name, shares, key):
 
 def bars_table(found):
     """Joint accuracy on the checks, with the bars."""
-    lines = table(
+    lines = head(
         "data", *(f"{percent(s)} (bar)" for s in SHARES), "side by side", "CPU s"
     )
     for name, bars in BARS.items():
@@ -74,7 +74,7 @@ def bars_table(found):
 def others_table(found):
     """Joint accuracy on other sets, beside coordinates side by side."""
     designs = "side by side", "bridge"
-    lines = table("data", "side", *designs)
+    lines = head("data", "side", *designs)
     for name in (*SMALL, *OTHERS):
         cells = (" / ".join(of_all(found, name, SHARES, d)) for d in designs)
         lines.append(row(name, side_of(name), *cells))
@@ -83,7 +83,7 @@ def others_table(found):
 
 def ladder_table(found):
     """Joint accuracy with more and more pairs, and the largest fall."""
-    lines = table("data", *map(percent, LADDER), "largest fall")
+    lines = head("data", *map(percent, LADDER), "largest fall")
     for name in SMALL:
         cells = of_all(found, name, LADDER, "bridge")
         fall = ""
@@ -96,7 +96,7 @@ def ladder_table(found):
 
 def wrong_table(found):
     """AUC of suspicion, and joint accuracy, with some of the pairs permuted."""
-    lines = table("data", *(f"{percent(w)}: AUC" for w in WRONG[1:]), "accuracy")
+    lines = head("data", *(f"{percent(w)}: AUC" for w in WRONG[1:]), "accuracy")
     for name in SMALL:
         results = [found.get((name, 0.5, wrong), []) for wrong in WRONG]
         aucs = [mean([r["auc"] for r in these], 2) for these in results[1:]]
@@ -131,10 +131,15 @@ def tables():
     for picture in pictures():
         parts += [f"![{picture.title}](images/{picture.name}.svg)", picture.caption]
     texts = [part if isinstance(part, str) else "\n".join(part) for part in parts]
-    return "\n\n".join(texts) + "\n"
+    return "\n\n".join(texts)
 
 
 def page():
     """Text of the page, with tables from the results."""
-    before, rest = PAGE.read_text().split(BEGIN)
-    return before + BEGIN + tables() + END + rest.split(END)[1]
+    return filled(PAGE, {"tables": tables()})
+
+
+def draw():
+    """Write the figures of the page."""
+    for picture in pictures():
+        (IMAGES / f"{picture.name}.svg").write_text(picture.file)

@@ -1,17 +1,12 @@
-"""Write the figures of docs/cells.md: ``python -m benchmarks.cells_page``.
-
-Everything between a pair of markers comes from the committed results.
-"""
-
-from pathlib import Path
+"""Figures of docs/cells.md."""
 
 import numpy as np
 
 from benchmarks.cells import DATASETS, RESULTS, UNPAIRED
-from benchmarks.clusters_page import page as filled_page
+from benchmarks.pages.markdown import DOCS, filled, head, row
 from unaligned.json_lines import read_records
 
-PAGE = Path(__file__).parents[1] / "docs" / "cells.md"
+PAGE = DOCS / "cells.md"
 
 
 def percent(records, name):
@@ -22,11 +17,10 @@ def percent(records, name):
 
 def labels_table(records):
     """Table of labels that were carried, by data, known pairs and direction."""
-    lines = [
-        "| data | known | from, to | trusted | right | nearest pairs | commonest | "
-        "confidence | given | right of given |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    lines = head(
+        "data", "known", "from, to", "trusted", "right", "nearest pairs", "commonest",
+        "confidence", "given", "right of given",
+    )  # fmt: skip
     for name in (*DATASETS, *UNPAIRED):
         of_name = [record for record in records if record["dataset"] == name]
         for ratio in sorted({record["ratio"] for record in of_name}):
@@ -37,19 +31,20 @@ def labels_table(records):
                     if (record["ratio"], record["from"], record["to"]) == (ratio, *way)
                 ]
                 trusted = [r for r in these if r["verdict"] != "none"]
-                cells = (
-                    name,
-                    f"{100 * ratio:.0f} %",
-                    "{} → {}".format(*way),
-                    f"{len(trusted)} of {len(these)}",
-                    percent(trusted, "right"),
-                    percent(trusted, "nearest pairs"),
-                    percent(these, "commonest"),
-                    percent(trusted, "confidence"),
-                    percent(trusted, "given"),
-                    percent(trusted, "right of given"),
+                lines.append(
+                    row(
+                        name,
+                        f"{100 * ratio:.0f} %",
+                        "{} → {}".format(*way),
+                        f"{len(trusted)} of {len(these)}",
+                        percent(trusted, "right"),
+                        percent(trusted, "nearest pairs"),
+                        percent(these, "commonest"),
+                        percent(trusted, "confidence"),
+                        percent(trusted, "given"),
+                        percent(trusted, "right of given"),
+                    )
                 )
-                lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -88,42 +83,31 @@ def unseen_sentence(records):
 
 def size_table(records):
     """Table of CPU time and memory at 20,000 cells."""
-    lines = [
-        "| known | what | verdict | CPU s | peak GB | right | expected |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    lines = head("known", "what", "verdict", "CPU s", "peak GB", "right", "expected")
     for record in records:
         if "peak GB" in record:
             labels = record["what"] == "labels" and record["verdict"] != "none"
-            cells = (
-                f"{100 * record['ratio']:.0f} %",
-                record["what"],
-                record["verdict"],
-                f"{record['CPU s']:.0f}",
-                f"{record['peak GB']:.1f}",
-                percent([record], "right") if labels else "–",
-                percent([record], "confidence") if labels else "–",
+            lines.append(
+                row(
+                    f"{100 * record['ratio']:.0f} %",
+                    record["what"],
+                    record["verdict"],
+                    f"{record['CPU s']:.0f}",
+                    f"{record['peak GB']:.1f}",
+                    percent([record], "right") if labels else "–",
+                    percent([record], "confidence") if labels else "–",
+                )
             )
-            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def page(results=RESULTS):
+def page():
     """Compose the page: its text as it is, its figures from the results."""
-    records = [*read_records(results)]
+    records = [*read_records(RESULTS)]
     parts = {
         "labels": labels_table(records),
         "goals": labels_summary(records),
         "unseen": unseen_sentence(records),
         "size": size_table(records),
     }
-    return filled_page(PAGE.name, parts)
-
-
-def main():
-    """Write the page."""
-    PAGE.write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    return filled(PAGE, parts)

@@ -14,8 +14,9 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from benchmarks import gpu_kernels  # noqa: F401 - more parts
-from benchmarks.gpu_tools import (
+from benchmarks.data.sizes import SIZES, growing, make_views
+from benchmarks.gpu import kernels  # noqa: F401 - more parts
+from benchmarks.gpu.tools import (
     PARTS,
     begin,
     iterate,
@@ -25,7 +26,6 @@ from benchmarks.gpu_tools import (
     tell,
 )
 from benchmarks.pavuc import fit_quietly
-from benchmarks.sizes import SIZES, growing, make_views
 from unaligned import PAVuC
 from unaligned.kernels.devices import Cores, on_host
 from unaligned.kernels.gpu import Torch

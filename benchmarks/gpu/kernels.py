@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from sklearn.cluster import KMeans
 
-from benchmarks.gpu_tools import (
+from benchmarks.data.problems import KINDS, problem
+from benchmarks.data.sizes import SIZES, growing, make_views
+from benchmarks.gpu.tools import (
     begin,
     iterate,
     on_gpu,
@@ -19,8 +21,6 @@ from benchmarks.gpu_tools import (
     synchronise,
     tell,
 )
-from benchmarks.problems import KINDS, problem
-from benchmarks.sizes import SIZES, growing, make_views
 from unaligned.kernels import matching_cuda
 from unaligned.kernels.devices import Cores, on_host, result_of
 from unaligned.kernels.gpu import Torch
@@ -147,6 +147,7 @@ class TimedModule:
         self.module, self.shared_bytes, self.events = module, module.shared_bytes, []
 
     def launcher(self, name, *arguments, **shape):
+        """Give what launches a kernel and times it."""
         launch = self.module.launcher(name, *arguments, **shape)
 
         def timed():

@@ -1,20 +1,17 @@
-"""Tables of docs/fresh.md: ``python -m benchmarks.fresh_page``.
+"""Tables of docs/fresh.md."""
 
-Writes the tables of docs/fresh.md from the committed results; ``--print`` prints them.
-"""
-
-import argparse
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.pages.markdown import DOCS, filled, head, row
+from benchmarks.records import FOLDER
 from unaligned.alignment import TRUSTED
 from unaligned.json_lines import read_records
 
-RESULTS = Path(__file__).parent / "results" / "fresh.jsonl"
+RESULTS = FOLDER / "fresh.jsonl"
 CLUSTERS = RESULTS.with_name("fresh_clusters.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "fresh.md"
+PAGE = DOCS / "fresh.md"
 LEAST_EXACT = 0.05  # share of right matches from which objects were found
 LEAST_KEPT = 0.5  # share of the right matches that refinement keeps, of true ones
 RELATED = {
@@ -66,16 +63,6 @@ def describe(record):
         told += f" excess {truth['excess']:.3f} score {truth['score']:.2f}"
         told += f" (found {record['score']:.2f}) few {record['few factors']}"
     return told
-
-
-def row(*cells):
-    """Line of a table."""
-    return f"| {' | '.join(map(str, cells))} |"
-
-
-def head(*cells):
-    """Head of a table."""
-    return [row(*cells), row(*["---"] * len(cells))]
 
 
 def by_table(records, kind):
@@ -232,35 +219,15 @@ def of_clusters(records):
     return "\n".join(lines)
 
 
-def parts():
-    """Tables of the page."""
+def page():
+    """Compose the page: its text as it is, its tables from the results."""
     records, clusters = [*read_records(RESULTS)], [*read_records(CLUSTERS)]
-    found = {kind: by_table(records, kind) for kind in RELATED}
-    found |= {"nulls": of_nulls(records), "wrong": false_trust(records)}
-    return found | {
+    parts = {kind: by_table(records, kind) for kind in RELATED}
+    parts |= {
+        "nulls": of_nulls(records),
+        "wrong": false_trust(records),
         "clusters": of_clusters(clusters),
         "views": of_views(clusters),
         "known": of_known(clusters),
     }
-
-
-def page():
-    """Compose the page: its text as it is, its tables from the results."""
-    from benchmarks.clusters_page import page as filled_page
-
-    return filled_page(PAGE.name, parts())
-
-
-def main():
-    """Write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--print", action="store_true", help="only print the tables")
-    arguments = parser.parse_args()
-    if arguments.print:
-        print(*(f"{mark}\n{table}\n" for mark, table in parts().items()), sep="\n")
-        return
-    PAGE.write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    return filled(PAGE, parts)

@@ -1,11 +1,11 @@
-"""Write docs/rivals.md from the results: ``python -m benchmarks.rivals``.
+"""Page docs/rivals.md.
 
 The results are those of ``unaligned bench rivals`` and ``unaligned bench halves``, run
 with the option ``--output benchmarks/results/rivals``.
 """
 
-from pathlib import Path
-
+from benchmarks.pages.markdown import DOCS
+from benchmarks.records import FOLDER
 from unaligned.benchmark.cells import Results
 from unaligned.benchmark.overview import not_run, overview_table
 from unaligned.benchmark.page import (
@@ -17,11 +17,10 @@ from unaligned.benchmark.page import (
 )
 from unaligned.benchmark.rivals import halves_tables, ranks_table
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "rivals" / "cells.jsonl"
-PAGE = HERE.parent / "docs" / "rivals.md"
+RESULTS = FOLDER / "rivals" / "cells.jsonl"
+PAGE = DOCS / "rivals.md"
 INTRO = """\
-This page is made by `python -m benchmarks.rivals` from
+This page is made by `python -m benchmarks.pages rivals` from
 `benchmarks/results/rivals/cells.jsonl`, one line for every fit, which `unaligned
 bench rivals` and `unaligned bench halves` wrote. Every method has its default
 setting, and labels are used for the scores only. Where a name says so, data are a
@@ -80,12 +79,3 @@ def page():
         text += ["## What did not come to an end", markdown_failures(results)]
     text += ["## Machine and versions", markdown_environments(results)]
     return "\n\n".join(text) + "\n"
-
-
-def main():
-    """Write the page."""
-    PAGE.write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

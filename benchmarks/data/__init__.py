@@ -1,0 +1,1 @@
+"""Data that benchmarks are run on: real, generated, and pools of partitions."""

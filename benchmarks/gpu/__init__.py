@@ -1,0 +1,1 @@
+"""PAVuC on a GPU: ``python -m benchmarks.gpu``."""
