@@ -95,9 +95,9 @@ class Settings:
     """Other matchings that must not be as good. Cost."""
     n_rival_rows: int = 2000
     """Rows of all rivals together, where rows are few and rivals cheap. Cost."""
-    turning_point: float = 0.01
+    turning_point: float = 0.02
     """Excess evidence at which a matching is as likely right as wrong. Calibrated."""
-    sharpness: float = 0.002
+    sharpness: float = 0.003
     """Change of the excess that changes the odds of trust by e. Calibrated."""
 
     # Matching of all rows
