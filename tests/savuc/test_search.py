@@ -212,15 +212,24 @@ def test_a_search_that_is_trusted_is_the_last(spied):
 
 
 @pytest.mark.parametrize("few_factors", [False, True])
-def test_a_matching_is_tested_once_unless_the_test_chooses_it(monkeypatch, few_factors):
+def test_the_first_test_of_a_matching_counts(monkeypatch, few_factors):
     X, Y, _ = shuffled_pair(100)
     views = search_view(X), search_view(shuffled_columns(Y))
     pair = PairSearch(*views, replace(FEW_RIVALS, n_searches=3), Cores())
     pair.few_factors = few_factors
-    once, told = pair.matchings(rng()), []
-    monkeypatch.setattr(pair, "matchings", lambda rng: once)
-    module.search_until_trusted(pair, rng(), told.append)
+    (leading, *_), others = pair.matchings(rng())
+    monkeypatch.setattr(pair, "matchings", lambda rng: ([leading], others))
+    excesses = iter((-0.3, -0.1, 0.5))
+
+    def tested(search, fit, *_):
+        return module.PairFit(*fit, UNTESTED, next(excesses), 0.4)
+
+    monkeypatch.setattr(module, "fit_against_rivals", tested)
+    told = []
+    fit = module.search_until_trusted(pair, rng(), told.append)
+    assert fit.excess == -0.3
     assert told.count("searching") == 3
+    # Where factors are few, the test chooses the matching that leads.
     assert told.count("testing") == (3 if few_factors else 1)
 
 

@@ -23,7 +23,7 @@ Indices = NDArray[np.intp]
 
 MOST_FACTORS = 12  # leading directions that are tried, at most
 N_GROWN = 2000  # sets that are grown, from the pairs of most alike lengths
-MOST_WORDS = 500_000_000  # looked at while sets are grown: half a second. Cost
+MOST_WORDS = 500_000_000  # looked at while sets are grown. Cost
 TOLERANCE = 0.3  # of inner products that agree, over their standard deviation
 
 

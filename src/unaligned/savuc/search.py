@@ -93,9 +93,10 @@ def search_until_trusted(
 ) -> PairFit:
     """Search for a matching and test it, until one is trusted.
 
-    Every search has other anchors; what else it found are rivals of its matching. One
-    that was tested before is not tested again, unless factors are few: then the test
-    chooses the matching that leads. The one of largest excess is given.
+    Every search has other anchors; what else it found are rivals of its matching. The
+    first test of a matching counts: if it may be tested until it passes, chance passes.
+    Where factors are few, the test chooses the matching that leads, so that it is
+    known only then. The fit of largest excess is given.
     """
     settings = search.settings
     if search.all_rows.share == 0:  # all partners are known
@@ -105,17 +106,23 @@ def search_until_trusted(
         # No result could be tested.
         return PairFit(search.all_rows.fixed, -np.inf, UNTESTED, -np.inf, 0.0)
     fits: list[PairFit] = []
+
+    def is_known(cross: Array) -> bool:
+        return any(agreement(cross, fit.cross) > SAME for fit in fits)
+
     fewest = N_SEARCHES_OF_MANY if search.many_rows else 1
     for _ in range(max(settings.n_searches, fewest)):
         report("searching")
         (found, *refined), others = search.matchings(rng)
-        known = any(agreement(found[0], fit.cross) > SAME for fit in fits)
-        if known and not search.few_factors:
+        if is_known(found[0]) and not search.few_factors:
             continue
         report("testing")
         leading, starts = ([cross for cross, _ in some] for some in (refined, others))
-        fits.append(fit_against_rivals(search, found, leading, starts, rng))
-        if fits[-1].trust >= TRUSTED:
+        fit = fit_against_rivals(search, found, leading, starts, rng)
+        if is_known(fit.cross):
+            continue
+        fits.append(fit)
+        if fit.trust >= TRUSTED:
             break
     return max(fits, key=lambda fit: fit.excess)
 
