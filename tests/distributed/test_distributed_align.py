@@ -89,7 +89,7 @@ def test_samples_stand_for_many_rows(shared, monkeypatch):
     Xs, partner = partly_shared(n=1200, seed=1)
     for name, value in {"MANY": 600, "N_THIN": 400, "N_BESIDE": 600}.items():
         monkeypatch.setattr(searching, name, value)
-    monkeypatch.setattr(searching, "N_SEARCHES", 4)
+    monkeypatch.setattr(searching, "N_SAMPLES", 1)  # of four searches each
     found = found_by(chunked(Xs, 400))
     assert found.verdict == ["objects", "objects"]
     there = partner >= 0
