@@ -205,7 +205,7 @@ def test_promising_are_views_with_some_evidence_that_are_not_matched(alignment):
 
 def test_no_evidence_is_not_promising():
     settings = Settings()
-    assert trust_in(0.0, settings) < PROMISING <= trust_in(0.001, settings) < TRUSTED
+    assert trust_in(0.0, settings) < PROMISING <= trust_in(0.002, settings) < TRUSTED
 
 
 def test_notebooks_show_a_table_of_the_views(alignment):

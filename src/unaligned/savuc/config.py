@@ -97,7 +97,7 @@ class Settings:
     """Rows of all rivals together, where rows are few and rivals cheap. Cost."""
     turning_point: float = 0.02
     """Excess evidence at which a matching is as likely right as wrong. Calibrated."""
-    sharpness: float = 0.003
+    sharpness: float = 0.004
     """Change of the excess that changes the odds of trust by e. Calibrated."""
 
     # Matching of all rows
