@@ -19,7 +19,13 @@ from unaligned.savuc.refine import Fit, Known, best_first
 from unaligned.savuc.rivals import fit_against_rivals
 from unaligned.savuc.search import PairSearch, search_pair
 from unaligned.savuc.starts import SearchView, part_of
-from unaligned.savuc.trust import FEWEST_DIRECTIONS, SAME, PairFit, agreement
+from unaligned.savuc.trust import (
+    FEWEST_DIRECTIONS,
+    SAME,
+    PairFit,
+    agreement,
+    was_tested,
+)
 
 __all__ = ["search_many_rows"]
 
@@ -106,7 +112,7 @@ def tested_among_all(
     fits: list[PairFit] = []
     for start in found:
         cross, value = search.refine(start, rng)
-        if any(agreement(cross, fit.cross) > SAME for fit in fits):
+        if was_tested(cross, fits):
             continue
         others = [rival for rival in found if agreement(cross, rival) <= SAME]
         fits.append(fit_against_rivals(search, (cross, value), [], others, rng))

@@ -37,11 +37,10 @@ from unaligned.savuc.starts import (
 )
 from unaligned.savuc.trust import (
     FEWEST_DIRECTIONS,
-    SAME,
     UNTESTED,
     PairFit,
-    agreement,
     first_of_equal,
+    was_tested,
 )
 
 __all__ = ["PairSearch", "search_pair"]
@@ -70,9 +69,7 @@ def search_pair(
     fit = search_until_trusted(
         PairSearch(one, other, settings, cores, known), rng, report
     )
-    if fit.excess == np.inf:
-        return fit
-    if not (one.weighted or other.weighted):
+    if fit.excess == np.inf or not (one.weighted or other.weighted):
         return fit
     first, second = one.weighted or one, other.weighted or other
     if not have_few_factors(first, second):
@@ -106,20 +103,16 @@ def search_until_trusted(
         # No result could be tested.
         return PairFit(search.all_rows.fixed, -np.inf, UNTESTED, -np.inf, 0.0)
     fits: list[PairFit] = []
-
-    def is_known(cross: Array) -> bool:
-        return any(agreement(cross, fit.cross) > SAME for fit in fits)
-
     fewest = N_SEARCHES_OF_MANY if search.many_rows else 1
     for _ in range(max(settings.n_searches, fewest)):
         report("searching")
         (found, *refined), others = search.matchings(rng)
-        if is_known(found[0]) and not search.few_factors:
+        if was_tested(found[0], fits) and not search.few_factors:
             continue
         report("testing")
         leading, starts = ([cross for cross, _ in some] for some in (refined, others))
         fit = fit_against_rivals(search, found, leading, starts, rng)
-        if is_known(fit.cross):
+        if was_tested(fit.cross, fits):
             continue
         fits.append(fit)
         if fit.trust >= TRUSTED:

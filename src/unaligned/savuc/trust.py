@@ -36,6 +36,7 @@ __all__ = [
     "held_out_evidence",
     "relearning",
     "trust_in",
+    "was_tested",
     "weighted_mean",
 ]
 
@@ -245,3 +246,8 @@ def agreement(one: Array, other: Array) -> float:
     """Cosine of two cross-correlations of the same views; 0 where one is zero."""
     lengths = np.linalg.norm(one) * np.linalg.norm(other)
     return float(np.vdot(one, other) / (lengths or np.inf))
+
+
+def was_tested(cross: Array, fits: list[PairFit]) -> bool:
+    """Whether a matching is one of those that were tested."""
+    return any(agreement(cross, fit.cross) > SAME for fit in fits)
